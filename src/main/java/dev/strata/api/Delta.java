@@ -1,0 +1,29 @@
+package dev.strata.api;
+
+import java.util.List;
+
+/** A piece of an answer, in order. {@code choice} counts from 0. */
+public sealed interface Delta {
+    int choice();
+
+    /** Visible text. */
+    record Content(int choice, String text, List<TokenLogprob> logprobs) implements Delta {}
+
+    /** Text of the reasoning block. */
+    record Reasoning(int choice, String text, List<TokenLogprob> logprobs) implements Delta {}
+
+    /** A tool call begins; {@code index} counts the calls of this answer from 0. */
+    record ToolCallStart(int choice, int index, String id, String name) implements Delta {}
+
+    /** More of the arguments' JSON text of call {@code index}. */
+    record ToolCallArguments(int choice, int index, String fragment) implements Delta {}
+
+    /** The prompt is being read. */
+    record Progress(int choice, int total, int cached, int processed, double millis) implements Delta {}
+
+    /** The answer has ended; nothing follows for this choice. */
+    record Finished(int choice, FinishReason reason, Usage usage, Timings timings) implements Delta {}
+
+    /** The request failed; nothing follows at all. */
+    record Failed(int choice, ApiError error) implements Delta {}
+}

@@ -1,0 +1,51 @@
+package dev.strata.device;
+
+/**
+ * A place to run a model: makes weights, states and scratch memory, and gives the {@link Ops} that work on them. State objects are
+ * made for {@code pages} key-value pages and {@code slots} sequences; slot contents start as zeros after {@link #clearSlot}.
+ */
+public interface Backend extends AutoCloseable {
+    /** {@code reference}, {@code cpu} or {@code cuda}. */
+    String name();
+
+    /** One line for people: processor, instruction set or card, threads. */
+    String description();
+
+    Ops ops();
+
+    /** Uninitialised scratch activations. */
+    Tensor tensor(int rows, int columns, String purpose);
+
+    /** Makes a matrix usable by products: uploads it, or uses it where it lies when the memory is addressable. */
+    Weight weight(HostTensor tensor);
+
+    /** Makes a small parameter (norm, bias, convolution) usable: dequantized to float32, [outputs, inputs]. */
+    Tensor parameter(HostTensor tensor);
+
+    /** The experts of one layer, reached through {@code source}. */
+    ExpertLayer experts(ExpertSource source, int layer);
+
+    Routing routing(int rows, int used);
+
+    LayerState.Kv kv(AttentionShape shape, KvFormat format, int pages);
+
+    LayerState.Index index(IndexerShape shape, int pages);
+
+    LayerState.Selection selection(IndexerShape shape, int rows, int contextTokens);
+
+    LayerState.Recurrent recurrent(DeltaShape shape, int slots);
+
+    LayerState.Ngram ngram(NgramWeights weights, int slots);
+
+    /** Zeroes the recurrent, convolution and n-gram states of a slot in {@code state}. */
+    void clearSlot(LayerState state, int slot);
+
+    /** Copies a slot's states to another slot of the same {@code state}. */
+    void copySlot(LayerState state, int from, int to);
+
+    /** Copies a page's contents to another page of the same {@code state} (key-value or index). */
+    void copyPage(LayerState state, int from, int to);
+
+    @Override
+    void close();
+}

@@ -1,0 +1,6 @@
+package dev.strata.device;
+
+/** The routed experts of one layer as a backend reaches them: in RAM, in slots of device memory, or through a source. */
+public interface ExpertLayer {
+    ExpertLayout layout();
+}

@@ -1,0 +1,151 @@
+package dev.strata.device;
+
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The operations of a forward pass, at fused grain. Activations are float32 at this interface; a backend may compute in less inside.
+ * Outputs are overwritten unless said otherwise. Inputs and outputs must not overlap unless they are the same tensor and the
+ * operation says so. Calls are made by one thread; they may be asynchronous until {@link #read}.
+ */
+public interface Ops {
+    /**
+     * Runs {@code body}, which issues the operations of one pass over {@code batch}. A backend may capture them once per
+     * {@code key} and replay them later, in which case {@code body} is not called again: it must issue the same operations with the
+     * same tensors for equal keys and row counts, and read whatever changes from the batch.
+     */
+    void pass(String key, Batch batch, Runnable body);
+
+    /** Row r of {@code out} becomes row {@code tokens[r]} of {@code table}, dequantized. */
+    void embed(Weight table, Batch batch, Tensor out);
+
+    /**
+     * RMS norm over every run of {@code group} columns: x / sqrt(mean(x^2) + epsilon) * weight. {@code weight} has one row and is
+     * repeated when shorter than the input's columns. {@code out} may be {@code in}.
+     */
+    void rmsNorm(Tensor in, Tensor weight, int group, float epsilon, Tensor out);
+
+    /** out[r] = scale * W in[r]. */
+    void matmul(Weight weight, Tensor in, Tensor out);
+
+    /** into[r] += scale * W in[r]. */
+    void matmulAdd(Weight weight, Tensor in, Tensor into);
+
+    /** into += addend, same shape. */
+    void add(Tensor addend, Tensor into);
+
+    /** Row r of {@code out} is row r of {@code in}, {@code times} over. out.columns = times * in.columns. */
+    void repeat(Tensor in, int times, Tensor out);
+
+    /** out[r] = [left[r] | right[r]]. */
+    void concatenate(Tensor left, Tensor right, Tensor out);
+
+    /** Row i of {@code out} is row {@code rows[i]} of {@code in}. */
+    void gatherRows(Tensor in, int[] rows, Tensor out);
+
+    /**
+     * Splits off the output gates, norms query and key heads (where norm weights are given, [1, headSize]), applies RoPE at the rows'
+     * positions and appends keys and values to their pages.
+     *
+     * @param projected [rows, shape.projectedColumns()]
+     * @param keys [rows, kvColumns], values likewise
+     * @param queries receives [rows, queryColumns]
+     * @param gates receives [rows, queryColumns] when the shape has an output gate
+     */
+    void attentionInputs(
+            AttentionShape shape,
+            Tensor projected,
+            Tensor keys,
+            Tensor values,
+            @Nullable Tensor queryNorm,
+            @Nullable Tensor keyNorm,
+            LayerState.Kv kv,
+            Batch batch,
+            Tensor queries,
+            @Nullable Tensor gates);
+
+    /**
+     * Causal attention of every row over its sequence's keys up to its own position, or over the selected blocks and the incomplete
+     * tail. The result is multiplied by sigmoid(gates) when given.
+     */
+    void attention(
+            AttentionShape shape,
+            Tensor queries,
+            LayerState.Kv kv,
+            LayerState.@Nullable Selection selection,
+            @Nullable Tensor gates,
+            Batch batch,
+            Tensor out);
+
+    /**
+     * Appends raw index keys [rows, headSize]; every block that becomes complete gets its pooled key: mean, norm, RoPE at the position
+     * of the block's first token. A block completed by rows that are later given up is computed anew when its tokens are appended again.
+     */
+    void indexKeys(IndexerShape shape, Tensor keys, Tensor keyNorm, LayerState.Index index, Batch batch);
+
+    /**
+     * Chooses blocks for every row: index queries [rows, heads * headSize] are normed and rotated, a block's score is the sum over heads
+     * of relu(q . pooled) / sqrt(headSize); the best budgetBlocks complete blocks win, lower index first among equals.
+     */
+    void selectBlocks(
+            IndexerShape shape,
+            Tensor queries,
+            Tensor queryNorm,
+            LayerState.Index index,
+            Batch batch,
+            LayerState.Selection selection);
+
+    /**
+     * Gated DeltaNet: causal convolution with SiLU over {@code qkv} [rows, channels], the gated delta rule, norm per value head and the
+     * output gate. Reads and (unless the batch holds) advances the state of every segment's slot.
+     *
+     * @param z [rows, valueColumns]
+     * @param beta [rows, valueHeads], before the sigmoid
+     * @param alpha [rows, valueHeads], before softplus
+     * @param out [rows, valueColumns]
+     */
+    void deltaNet(
+            DeltaShape shape,
+            DeltaWeights weights,
+            Tensor qkv,
+            Tensor z,
+            Tensor beta,
+            Tensor alpha,
+            LayerState.Recurrent state,
+            Batch batch,
+            Tensor out);
+
+    /** Chooses experts from router logits [rows, experts]. */
+    void route(RouterShape shape, Tensor logits, Routing routing);
+
+    /** out[r] = sum over the row's experts of weight * down(silu(gate x) * (up x)). */
+    void experts(ExpertLayer layer, Tensor in, Routing routing, Tensor out);
+
+    /** into[r] += sigmoid(scalarGate . x) * down(silu(gate x) * (up x)); without a scalar gate the factor is 1. */
+    void sharedExpert(SharedExpert expert, Tensor in, Tensor into);
+
+    /**
+     * Reads a block input from the residual streams [rows, streams * hidden]: n = norm per stream, gate = sigmoid(up silu(down n / streams)),
+     * out = mean over streams of gate * n; inject = 2 sigmoid(inject n / streams), [rows, streams], when the module has it.
+     */
+    void hyperMix(HyperWeights weights, Tensor residual, Tensor out, @Nullable Tensor inject);
+
+    /** residual stream s += inject[s] * y. */
+    void hyperInject(Tensor y, Tensor inject, Tensor residual);
+
+    /**
+     * The n-gram layer (section 6.2 of the model's description): adds the gated value and its dilated convolution to the residual streams.
+     *
+     * @param embedding [rows, embedding columns], the concatenated table rows of every token
+     */
+    void ngram(NgramWeights weights, Tensor embedding, Tensor residual, LayerState.Ngram state, Batch batch);
+
+    /** Advances held states of the segment's slot by the first {@code accepted} rows of the last held pass. */
+    void commit(Batch batch, int segment, int accepted);
+
+    /** Copies {@code source} (float32 values) to the tensor. */
+    void write(MemorySegment source, Tensor target);
+
+    /** Waits for all work and copies the tensor's values to {@code target}. */
+    void read(Tensor source, MemorySegment target);
+}

@@ -1,0 +1,44 @@
+package dev.strata.format;
+
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** The opened files of one model: tensors by name, metadata, and their bytes in place. Closing it unmaps the files. */
+public interface ModelFiles extends AutoCloseable {
+    /** Which container. */
+    enum Container {
+        GGUF,
+        SAFETENSORS
+    }
+
+    Container container();
+
+    /** The path the user gave. */
+    Path path();
+
+    /** All files of the model, in order. */
+    List<Path> files();
+
+    /**
+     * Metadata. GGUF: the key-value pairs (numbers as Long or Double, strings, booleans, lists of these). Safetensors: the contents of
+     * config.json as nested maps and lists of the same value types.
+     */
+    Map<String, Object> metadata();
+
+    /** Companion file of a safetensors folder (tokenizer.json, generation_config.json, chat_template.jinja), read as UTF-8. */
+    Optional<String> companion(String fileName);
+
+    /** All tensors in file order. */
+    List<TensorEntry> tensors();
+
+    Optional<TensorEntry> find(String name);
+
+    /** The tensor's bytes, mapped read-only. Valid until the files are closed. */
+    MemorySegment data(TensorEntry tensor);
+
+    @Override
+    void close();
+}

@@ -1,0 +1,58 @@
+package dev.strata.model;
+
+import dev.strata.device.Batch;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * A loaded model on a backend. One thread uses it. Sequences are described by {@link Batch} segments: the caller owns pages and
+ * slots, the model owns what is stored in them.
+ */
+public interface Model extends AutoCloseable {
+    ModelConfig config();
+
+    /** Largest number of rows one pass can take. */
+    int maxRows();
+
+    /** Key-value pages and state slots that were laid out. */
+    int pages();
+
+    int slots();
+
+    /**
+     * Runs the pass and writes float32 logits of the rows named in {@code logitRows} (ascending), [logitRows.length, vocabulary], to
+     * {@code logits}. With an empty array only states and caches advance.
+     */
+    void forward(Batch batch, int[] logitRows, MemorySegment logits);
+
+    /** After a held pass: advances the states of segment {@code segment} by its first {@code accepted} rows. */
+    void commit(Batch batch, int segment, int accepted);
+
+    /** Zeroes the recurrent states of a slot: the start of a new sequence. */
+    void clearSlot(int slot);
+
+    /** Copies all recurrent states of a slot, for checkpoints. */
+    void copySlot(int from, int to);
+
+    /** Copies what a page holds in every layer, so that a partly filled page can be shared by value. */
+    void copyPage(int from, int to);
+
+    /**
+     * Final hidden states (what the output head reads) of the rows of the last pass, [rows, hidden].
+     */
+    void hidden(int rows, MemorySegment target);
+
+    /** Whether drafts can be made by {@link #draft}. */
+    boolean canDraft();
+
+    /**
+     * Runs the draft layer (MTP) over rows whose next tokens are known and gives logits for the token after that.
+     *
+     * <p>Row r of the batch fuses the trunk's residual state of row {@code sourceRow[r]} of the last {@link #forward} (or, for values
+     * below zero, the draft layer's own output row {@code -1 - sourceRow[r]} of the last draft call) with the embedding of
+     * {@code batch.tokens()[r]}, the token that follows it. Positions are those of the source rows.
+     */
+    void draft(Batch batch, int[] sourceRow, int[] logitRows, MemorySegment logits);
+
+    @Override
+    void close();
+}
