@@ -1,0 +1,111 @@
+package dev.strata.os;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.StructLayout;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.VarHandle;
+
+/** The C library's functions that we call. Every method returns zero (or an address) on success and {@code -errno} on failure. */
+final class LibC {
+    private static final Linker LINKER = Linker.nativeLinker();
+    private static final StructLayout CAPTURE = Linker.Option.captureStateLayout();
+    private static final VarHandle ERRNO =
+            CAPTURE.varHandle(java.lang.foreign.MemoryLayout.PathElement.groupElement("errno"));
+
+    private final MethodHandle mmap = bind(
+            "mmap", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG));
+    private final MethodHandle munmap = bind("munmap", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
+    private final MethodHandle madvise =
+            bind("madvise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
+    private final MethodHandle mlock = bind("mlock", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
+    private final MethodHandle munlock = bind("munlock", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
+    private final MethodHandle setAffinity =
+            bind("sched_setaffinity", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, ADDRESS));
+    private final MethodHandle getAffinity =
+            bind("sched_getaffinity", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, ADDRESS));
+
+    private static MethodHandle bind(String name, FunctionDescriptor descriptor) {
+        MemorySegment symbol = LINKER.defaultLookup()
+                .find(name)
+                .orElseThrow(() -> new UnsupportedOperationException("the C library has no " + name));
+        return LINKER.downcallHandle(symbol, descriptor, Linker.Option.captureCallState("errno"));
+    }
+
+    long mmapAnonymous(long bytes, int protection, int flags) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment capture = arena.allocate(CAPTURE);
+            long address = (long) mmap.invokeExact(capture, 0L, bytes, protection, flags, -1, 0L);
+            return address == -1 ? -errno(capture) : address;
+        } catch (Throwable failure) {
+            throw unexpected("mmap", failure);
+        }
+    }
+
+    int munmap(long address, long bytes) {
+        return call(munmap, address, bytes, "munmap");
+    }
+
+    int mlock(long address, long bytes) {
+        return call(mlock, address, bytes, "mlock");
+    }
+
+    int munlock(long address, long bytes) {
+        return call(munlock, address, bytes, "munlock");
+    }
+
+    int madvise(long address, long bytes, int advice) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment capture = arena.allocate(CAPTURE);
+            int result = (int) madvise.invokeExact(capture, address, bytes, advice);
+            return result == 0 ? 0 : -errno(capture);
+        } catch (Throwable failure) {
+            throw unexpected("madvise", failure);
+        }
+    }
+
+    /** {@code thread} 0 is the calling one. */
+    int schedSetAffinity(int thread, MemorySegment mask) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment capture = arena.allocate(CAPTURE);
+            int result = (int) setAffinity.invokeExact(capture, thread, mask.byteSize(), mask);
+            return result == 0 ? 0 : -errno(capture);
+        } catch (Throwable failure) {
+            throw unexpected("sched_setaffinity", failure);
+        }
+    }
+
+    int schedGetAffinity(int thread, MemorySegment mask) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment capture = arena.allocate(CAPTURE);
+            int result = (int) getAffinity.invokeExact(capture, thread, mask.byteSize(), mask);
+            return result >= 0 ? 0 : -errno(capture);
+        } catch (Throwable failure) {
+            throw unexpected("sched_getaffinity", failure);
+        }
+    }
+
+    private static int call(MethodHandle function, long address, long bytes, String name) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment capture = arena.allocate(CAPTURE);
+            int result = (int) function.invokeExact(capture, address, bytes);
+            return result == 0 ? 0 : -errno(capture);
+        } catch (Throwable failure) {
+            throw unexpected(name, failure);
+        }
+    }
+
+    private static int errno(MemorySegment capture) {
+        return (int) ERRNO.get(capture, 0L);
+    }
+
+    private static IllegalStateException unexpected(String name, Throwable failure) {
+        return new IllegalStateException("calling " + name + " failed", failure);
+    }
+}

@@ -1,0 +1,58 @@
+package dev.strata.os;
+
+import java.lang.foreign.MemorySegment;
+import java.util.BitSet;
+
+/** Native services of the system that runs us. {@link #current()} picks the implementation once. */
+public interface OperatingSystem {
+    /** The system of this process: {@link LinuxSystem} where its native calls work, else {@link PortableSystem}. */
+    static OperatingSystem current() {
+        return SystemChoice.CURRENT;
+    }
+
+    /** Short name such as {@code linux}. */
+    String name();
+
+    /** Whether native calls work; without them memory comes in small pages, and locks and affinity are refused. */
+    boolean isAvailable();
+
+    /** Why {@link #isAvailable()} is false; empty otherwise. */
+    String reason();
+
+    /** This system, or an error that says why its native calls are missing. */
+    default OperatingSystem require() {
+        if (!isAvailable()) {
+            throw new UnsupportedOperationException("native memory services are not available: " + reason());
+        }
+        return this;
+    }
+
+    /**
+     * Maps zeroed memory of at least {@code bytes}, aligned to 2 MiB where native calls work, in the best pages that can be had.
+     *
+     * @param purpose named in errors
+     * @throws OutOfMemoryError with sizes and the system's word when the address space or commit limit refuses
+     */
+    HostPages map(long bytes, String purpose);
+
+    /** Keeps the pages of {@code memory} in RAM and touches them. */
+    Outcome lock(MemorySegment memory);
+
+    Outcome unlock(MemorySegment memory);
+
+    /** Passes advice about the whole pages inside {@code memory}. */
+    Outcome advise(MemorySegment memory, Advice advice);
+
+    /** Logical CPUs that the calling thread may run on. */
+    BitSet affinity();
+
+    /** Binds the calling platform thread to {@code cpus}. */
+    Outcome bindThread(BitSet cpus);
+
+    /** {@link #bindThread} to one logical CPU. */
+    default Outcome bindThread(int cpu) {
+        BitSet one = new BitSet();
+        one.set(cpu);
+        return bindThread(one);
+    }
+}

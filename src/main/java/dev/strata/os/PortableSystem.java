@@ -1,0 +1,68 @@
+package dev.strata.os;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.BitSet;
+
+/** Works everywhere, with small pages, and refuses what needs native calls. */
+final class PortableSystem implements OperatingSystem {
+    private final String reason;
+
+    PortableSystem(String reason) {
+        this.reason = reason;
+    }
+
+    @Override
+    public String name() {
+        return "portable";
+    }
+
+    @Override
+    public boolean isAvailable() {
+        return false;
+    }
+
+    @Override
+    public String reason() {
+        return reason;
+    }
+
+    @Override
+    public HostPages map(long bytes, String purpose) {
+        Arena arena = Arena.ofShared();
+        try {
+            MemorySegment memory = arena.allocate(bytes, HostPages.SMALL_PAGE);
+            return new HostPages(arena, memory, PageKind.SMALL);
+        } catch (OutOfMemoryError refused) {
+            arena.close();
+            throw new OutOfMemoryError(purpose + ": " + bytes + " bytes of host memory were refused");
+        }
+    }
+
+    @Override
+    public Outcome lock(MemorySegment memory) {
+        return Outcome.refused(reason);
+    }
+
+    @Override
+    public Outcome unlock(MemorySegment memory) {
+        return Outcome.refused(reason);
+    }
+
+    @Override
+    public Outcome advise(MemorySegment memory, Advice advice) {
+        return Outcome.refused(reason);
+    }
+
+    @Override
+    public BitSet affinity() {
+        BitSet all = new BitSet();
+        all.set(0, Runtime.getRuntime().availableProcessors());
+        return all;
+    }
+
+    @Override
+    public Outcome bindThread(BitSet cpus) {
+        return Outcome.refused(reason);
+    }
+}
