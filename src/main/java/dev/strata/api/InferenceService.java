@@ -44,6 +44,30 @@ public interface InferenceService {
     /** Facts for status pages: nested maps of plain values (engine, memory plan, backend, queue, counters). */
     Map<String, Object> status();
 
+    /**
+     * Writes the cached prefix of a slot to a file of the slot folder.
+     *
+     * @param fileName plain name, no path
+     * @return tokens written
+     * @throws ApiException also when no slot folder was configured
+     */
+    default int saveSlot(int slot, String fileName) {
+        throw noSlotFolder();
+    }
+
+    /** Reads what {@link #saveSlot} wrote back into the prefix cache; returns the tokens read. */
+    default int restoreSlot(int slot, String fileName) {
+        throw noSlotFolder();
+    }
+
+    private static ApiException noSlotFolder() {
+        return new ApiException(new ApiError(
+                ApiError.Kind.INVALID_REQUEST,
+                "slot_files_off",
+                "Saving and restoring slots is off: start with --slot-save-path FOLDER",
+                "action"));
+    }
+
     /** Requests running and waiting now. */
     int running();
 

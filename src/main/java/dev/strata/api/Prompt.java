@@ -22,4 +22,7 @@ public sealed interface Prompt {
     record Text(String text) implements Prompt {}
 
     record Tokens(List<Integer> ids) implements Prompt {}
+
+    /** Text to be filled in between {@code before} and {@code after}; only for models with {@link ModelInfo#fillInTheMiddle}. */
+    record FillIn(String before, String after) implements Prompt {}
 }
