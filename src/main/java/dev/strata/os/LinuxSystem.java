@@ -77,6 +77,7 @@ final class LinuxSystem implements OperatingSystem {
         return own(aligned, huge, bytes, advised ? PageKind.TRANSPARENT_HUGE : PageKind.SMALL);
     }
 
+    @SuppressWarnings("MustBeClosedChecker") // HostPages closes it
     private HostPages own(long address, long mapped, long bytes, PageKind kind) {
         Arena arena = Arena.ofShared();
         MemorySegment memory =

@@ -28,6 +28,7 @@ final class PortableSystem implements OperatingSystem {
     }
 
     @Override
+    @SuppressWarnings("MustBeClosedChecker") // HostPages closes it
     public HostPages map(long bytes, String purpose) {
         Arena arena = Arena.ofShared();
         try {
