@@ -86,8 +86,8 @@ class OperatingSystemTest {
         OperatingSystem system = OperatingSystem.current();
         assumeTrue(system.isAvailable(), system.reason());
         OutOfMemoryError error = assertThrows(OutOfMemoryError.class, () -> system.map(1L << 60, "expert arena"));
-        assertTrue(error.getMessage().contains("expert arena")
-                && error.getMessage().contains("ENOMEM"));
+        String message = String.valueOf(error.getMessage());
+        assertTrue(message.contains("expert arena") && message.contains("ENOMEM"), message);
     }
 
     @Test
