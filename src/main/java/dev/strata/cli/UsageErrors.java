@@ -22,7 +22,7 @@ final class UsageErrors implements CommandLine.IParameterExceptionHandler {
     private static String message(CommandLine.ParameterException error, CommandLine command) {
         if (!(error instanceof CommandLine.UnmatchedArgumentException unmatched)
                 || unmatched.getUnmatched().isEmpty()) {
-            return error.getMessage();
+            return String.valueOf(error.getMessage());
         }
         String word = unmatched.getUnmatched().getFirst().split("=", 2)[0];
         boolean flag = word.startsWith("-");
