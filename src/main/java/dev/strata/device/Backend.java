@@ -25,6 +25,16 @@ public interface Backend extends AutoCloseable {
     /** The experts of one layer, reached through {@code source}. */
     ExpertLayer experts(ExpertSource source, int layer);
 
+    /**
+     * The experts of one layer, wherever {@code placement} keeps them.
+     *
+     * @throws DeviceException of kind UNSUPPORTED on backends whose products read host memory in place
+     */
+    default ExpertLayer experts(ExpertPlacement placement, int layer) {
+        throw new DeviceException(
+                DeviceException.Kind.UNSUPPORTED, name() + " reads experts where they lie and takes no placement");
+    }
+
     Routing routing(int rows, int used);
 
     LayerState.Kv kv(AttentionShape shape, KvFormat format, int pages);

@@ -1,0 +1,35 @@
+package dev.strata.device;
+
+/**
+ * The expert products of one layer in one pass, split by expert so that they can start while blobs of others are still on their
+ * way. Rows are already grouped by expert. The weighted sum over a row's experts is taken after all groups, in the order of
+ * the routing, so that a result never depends on how the experts were split.
+ */
+public interface ExpertGroups {
+    /** Rows of the pass. */
+    int rows();
+
+    /** What the router chose, in device memory. */
+    Routing routing();
+
+    /** The rows that the experts read, [rows, hidden]. */
+    Tensor input();
+
+    /** The stream of the products: make it wait for copies, and record events on it behind the products that read a blob. */
+    Stream stream();
+
+    /** Whether the pass is being recorded for replays. */
+    boolean capturing();
+
+    /**
+     * Queues the products of all rows routed to the experts {@code first .. first + count - 1}, read from
+     * {@link ExpertPlacement#addresses}. Experts whose entry is 0 are left out.
+     */
+    void run(int first, int count);
+
+    /**
+     * Unweighted results, [rows * used, hidden]: the product of row r with its j-th expert is row {@code r * used + j}. For experts that
+     * something other than {@link #run} computes: their rows have to be written in the order of {@link #stream} before the placement returns.
+     */
+    Tensor results();
+}
