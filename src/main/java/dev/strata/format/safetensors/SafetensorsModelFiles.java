@@ -1,0 +1,164 @@
+package dev.strata.format.safetensors;
+
+import dev.strata.format.MappedFile;
+import dev.strata.format.ModelFiles;
+import dev.strata.format.ModelFormatException;
+import dev.strata.format.TensorEntry;
+import dev.strata.format.TensorTable;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** A Hugging Face model folder: config.json, one safetensors file or several with their index, tokenizer files. */
+public final class SafetensorsModelFiles implements ModelFiles {
+    private static final String SINGLE_NAME = "model.safetensors";
+
+    private final Path path;
+    private final Path folder;
+    private final List<Path> files;
+    private final Map<String, Object> metadata;
+    private final TensorTable tensors;
+    private final Arena arena;
+
+    private SafetensorsModelFiles(
+            Path path, Path folder, List<Path> files, Map<String, Object> metadata, TensorTable tensors, Arena arena) {
+        this.path = path;
+        this.folder = folder;
+        this.files = files;
+        this.metadata = metadata;
+        this.tensors = tensors;
+        this.arena = arena;
+    }
+
+    /**
+     * Opens a folder, or the folder of an index, of a shard or of a single file.
+     *
+     * @throws ModelFormatException at the first fault
+     */
+    public static SafetensorsModelFiles open(Path path) {
+        Arena arena = Arena.ofShared();
+        try {
+            return read(path, arena);
+        } catch (RuntimeException exception) {
+            arena.close();
+            throw exception;
+        }
+    }
+
+    private static SafetensorsModelFiles read(Path path, Arena arena) {
+        boolean directory = Files.isDirectory(path);
+        Path parent = path.getParent();
+        Path folder = directory ? path : parent == null ? Path.of("") : parent;
+        boolean single = !directory
+                && path.toString().endsWith(".safetensors")
+                && !Files.exists(folder.resolve(SafetensorsIndex.FILE_NAME));
+        List<Path> files = new ArrayList<>();
+        TensorTable tensors = new TensorTable();
+        if (single) {
+            addFile(path, files, tensors, arena);
+        } else if (Files.exists(folder.resolve(SafetensorsIndex.FILE_NAME))) {
+            readShards(SafetensorsIndex.read(folder.resolve(SafetensorsIndex.FILE_NAME)), files, tensors, arena);
+        } else if (Files.exists(folder.resolve(SINGLE_NAME))) {
+            addFile(folder.resolve(SINGLE_NAME), files, tensors, arena);
+        } else {
+            throw new ModelFormatException(
+                    path + ": holds neither " + SafetensorsIndex.FILE_NAME + " nor " + SINGLE_NAME);
+        }
+        Path config = folder.resolve("config.json");
+        Map<String, Object> metadata = Files.exists(config) ? JsonFile.read(config) : Map.of();
+        return new SafetensorsModelFiles(
+                path,
+                folder,
+                Collections.unmodifiableList(files),
+                Collections.unmodifiableMap(metadata),
+                tensors,
+                arena);
+    }
+
+    private static void addFile(Path path, List<Path> files, TensorTable tensors, Arena arena) {
+        MappedFile file = MappedFile.map(path, arena);
+        tensors.add(file, SafetensorsHeader.read(file).tensors());
+        files.add(path);
+    }
+
+    private static void readShards(SafetensorsIndex index, List<Path> files, TensorTable tensors, Arena arena) {
+        for (String shard : index.shards()) {
+            addFile(index.path().resolveSibling(shard), files, tensors, arena);
+        }
+        index.shardOfTensor().forEach((name, shard) -> {
+            Path expected = index.path().resolveSibling(shard);
+            Path actual = tensors.find(name).map(TensorEntry::file).orElse(null);
+            if (!expected.equals(actual)) {
+                throw new ModelFormatException(
+                        expected + ": has no tensor " + name + ", which " + SafetensorsIndex.FILE_NAME + " places there"
+                                + (actual == null ? "" : " (it is in " + actual + ")"));
+            }
+        });
+    }
+
+    @Override
+    public Container container() {
+        return Container.SAFETENSORS;
+    }
+
+    @Override
+    public Path path() {
+        return path;
+    }
+
+    @Override
+    public List<Path> files() {
+        return files;
+    }
+
+    @Override
+    public Map<String, Object> metadata() {
+        return metadata;
+    }
+
+    @Override
+    public Optional<String> companion(String fileName) {
+        if (fileName.contains("/") || fileName.contains("\\") || fileName.contains("..")) {
+            throw new IllegalArgumentException(fileName + " is not a plain file name");
+        }
+        Path file = folder.resolve(fileName);
+        if (!Files.exists(file)) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(Files.readString(file, StandardCharsets.UTF_8));
+        } catch (IOException exception) {
+            throw new ModelFormatException(file + ": cannot be read as UTF-8: " + exception.getMessage(), exception);
+        }
+    }
+
+    @Override
+    public List<TensorEntry> tensors() {
+        return tensors.tensors();
+    }
+
+    @Override
+    public Optional<TensorEntry> find(String name) {
+        return tensors.find(name);
+    }
+
+    @Override
+    public MemorySegment data(TensorEntry tensor) {
+        return tensors.data(tensor);
+    }
+
+    @Override
+    public void close() {
+        if (arena.scope().isAlive()) {
+            arena.close();
+        }
+    }
+}
