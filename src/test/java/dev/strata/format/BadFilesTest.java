@@ -32,8 +32,8 @@ class BadFilesTest {
         assertTrue(cases.size() >= 48, "index lists " + cases.size() + " cases");
         return cases.stream().map(value -> {
             Map<String, Object> described = object(value);
-            String path = (String) described.get("path");
-            boolean accepted = described.get("expect").equals("accept")
+            String path = JsonFile.text(described, "path");
+            boolean accepted = JsonFile.text(described, "expect").equals("accept")
                     || SOUND_CONTAINER.matcher(path).matches();
             List<String> names = JsonFile.list(described, "error_must_name").stream()
                     .map(String.class::cast)

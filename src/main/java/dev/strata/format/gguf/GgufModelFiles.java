@@ -36,6 +36,7 @@ public final class GgufModelFiles implements ModelFiles {
      *
      * @throws ModelFormatException at the first fault of any of them
      */
+    @SuppressWarnings("MustBeClosedChecker") // owned by the result, closed with it
     public static GgufModelFiles open(Path path) {
         Arena arena = Arena.ofShared();
         try {

@@ -68,4 +68,16 @@ public final class JsonFile {
     public static List<Object> list(Map<String, Object> parent, String key) {
         return parent.get(key) instanceof List<?> list ? (List<Object>) list : List.of();
     }
+
+    /**
+     * A string that has to be there.
+     *
+     * @throws ModelFormatException naming the key
+     */
+    public static String text(Map<String, Object> parent, String key) {
+        if (parent.get(key) instanceof String text) {
+            return text;
+        }
+        throw new ModelFormatException("key " + key + " is not a string: " + parent.get(key));
+    }
 }

@@ -31,6 +31,7 @@ public final class SafetensorsFile implements AutoCloseable {
      *
      * @throws ModelFormatException naming file, tensor and offsets at the first fault
      */
+    @SuppressWarnings("MustBeClosedChecker") // owned by the result, closed with it
     public static SafetensorsFile open(Path path) {
         Arena arena = Arena.ofShared();
         try {

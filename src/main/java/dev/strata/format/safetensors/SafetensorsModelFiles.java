@@ -43,6 +43,7 @@ public final class SafetensorsModelFiles implements ModelFiles {
      *
      * @throws ModelFormatException at the first fault
      */
+    @SuppressWarnings("MustBeClosedChecker") // owned by the result, closed with it
     public static SafetensorsModelFiles open(Path path) {
         Arena arena = Arena.ofShared();
         try {

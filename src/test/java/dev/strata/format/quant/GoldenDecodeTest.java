@@ -34,7 +34,7 @@ class GoldenDecodeTest {
     @ParameterizedTest
     @MethodSource("types")
     void decodesBitForBit(Map<String, Object> described) {
-        QuantType type = QuantType.valueOf((String) described.get("type"));
+        QuantType type = QuantType.valueOf(JsonFile.text(described, "type"));
         assertEquals((long) type.id(), described.get("ggml_type_id"));
         assertEquals((long) type.blockBytes(), described.get("block_bytes"));
         assertEquals((long) type.blockElements(), described.get("block_elements"));
