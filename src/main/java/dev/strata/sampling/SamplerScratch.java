@@ -1,0 +1,92 @@
+package dev.strata.sampling;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+/** Working memory for sampling over one vocabulary, shared by all samplers of one thread. */
+public final class SamplerScratch {
+    final float[] logits;
+    final Truncation truncation;
+    /** Largest of the loaded logits. */
+    float best;
+
+    public SamplerScratch(int vocabulary) {
+        logits = new float[vocabulary];
+        truncation = new Truncation(vocabulary);
+    }
+
+    public int vocabulary() {
+        return logits.length;
+    }
+
+    /**
+     * Takes row {@code row} of [rows, vocabulary] float32 logits.
+     *
+     * @throws LogitsException when one of them is not finite
+     */
+    void load(MemorySegment source, int row) {
+        MemorySegment.copy(source, ValueLayout.JAVA_FLOAT, 4L * row * logits.length, logits, 0, logits.length);
+        float largest = Float.NEGATIVE_INFINITY;
+        float poison = 0;
+        for (float value : logits) {
+            largest = Math.max(largest, value);
+            // 0 for every finite value, NaN for all others: one test after the loop instead of one for each.
+            poison += value - value;
+        }
+        if (poison != 0) {
+            throw new LogitsException(describe());
+        }
+        best = largest;
+    }
+
+    private String describe() {
+        int bad = 0;
+        int first = -1;
+        for (int token = 0; token < logits.length; token++) {
+            if (!Float.isFinite(logits[token])) {
+                bad++;
+                first = first < 0 ? token : first;
+            }
+        }
+        return "the model gave " + bad + " of " + logits.length + " logits that are not finite, the first for token "
+                + first + " (" + logits[first] + ")";
+    }
+
+    /** The likeliest token, lowest id among equals, after the logits were changed. */
+    int argmax() {
+        int at = 0;
+        for (int token = 1; token < logits.length; token++) {
+            if (logits[token] > logits[at]) {
+                at = token;
+            }
+        }
+        return at;
+    }
+
+    /** Log of the sum of e^logit. */
+    double logSum() {
+        double sum = 0;
+        for (float value : logits) {
+            sum += Exponential.ofNegative(value - best);
+        }
+        return best + Math.log(sum);
+    }
+
+    /** The {@code count} likeliest tokens, best first, lower id first among equals. */
+    int[] top(int count) {
+        int[] ids = new int[Math.min(count, logits.length)];
+        int kept = 0;
+        for (int token = 0; token < logits.length && ids.length > 0; token++) {
+            if (kept == ids.length && !(logits[token] > logits[ids[kept - 1]])) {
+                continue;
+            }
+            int at = kept < ids.length ? kept++ : kept - 1;
+            while (at > 0 && logits[token] > logits[ids[at - 1]]) {
+                ids[at] = ids[at - 1];
+                at--;
+            }
+            ids[at] = token;
+        }
+        return ids;
+    }
+}
