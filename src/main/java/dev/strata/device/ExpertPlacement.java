@@ -2,7 +2,8 @@ package dev.strata.device;
 
 /**
  * Where the expert blobs of a model lie while passes run, and in which order products may read them. Implemented by the expert
- * tiers, called by a backend on the thread that issues the pass; layers are numbered as in {@link ExpertSource}.
+ * tiers, called by a backend on the thread that issues the pass; layers are numbered as in {@link ExpertSource}. Once per pass:
+ * {@link #beginPass}, {@link #products} for every layer in ascending order, {@link #endPass}.
  */
 public interface ExpertPlacement {
     ExpertLayout layout(int layer);
@@ -10,14 +11,38 @@ public interface ExpertPlacement {
     /**
      * One int64 per expert of the layer: the address by which kernels read its blob (a cache slot, a ring slot or registered memory), 0
      * while no kernel may read it. In device or pinned memory, valid as long as the placement is used. Kernels read an entry when they
-     * run, so it changes only in the order of the stream that runs them, or while no launched product covers its expert.
+     * run, so it changes only in the order of the stream that runs them, or while no launched product covers its expert. Ask for it
+     * anew in every pass that is not captured: passes that stream may read another table than small ones, which always get the same.
      */
     Buffer addresses(int layer);
+
+    /**
+     * Whether passes of {@code rows} rows need nothing from the host between their first and last kernel, so that they may be captured
+     * and replayed. The answer for a number of rows can change between passes, not inside one.
+     */
+    default boolean capturable(int rows) {
+        return true;
+    }
+
+    /**
+     * Before the first work of a pass of {@code rows} rows is issued or replayed: copies of experts may start to run ahead of the router,
+     * and what changed in the tables is written in the order of {@code stream}.
+     */
+    default void beginPass(int rows, Stream stream) {}
 
     /**
      * Issues the products of one layer: calls {@link ExpertGroups#run} for ranges of experts, which together cover every routed expert
      * exactly once, and orders each behind the copies that bring its blobs. While {@link ExpertGroups#capturing} the calls are recorded
      * for replays, so they must be the same for every pass of that many rows, and nothing may be waited for on the host.
+     *
+     * @throws java.io.UncheckedIOException when a blob cannot be read; the pass has to be given up
+     * @throws java.util.concurrent.CancellationException when the pass was cancelled
      */
     void products(int layer, ExpertGroups groups);
+
+    /** Behind the last work of a pass, also when it failed or was given up before all layers had their products. */
+    default void endPass(Stream stream) {}
+
+    /** No prompt is being read any more: memory lent to prompts goes back before the next pass. */
+    default void promptFinished() {}
 }
