@@ -31,7 +31,7 @@ public final class SamplerScratch {
         for (float value : logits) {
             largest = Math.max(largest, value);
             // 0 for every finite value, NaN for all others: one test after the loop instead of one for each.
-            poison += value - value;
+            poison += value * 0f;
         }
         if (poison != 0) {
             throw new LogitsException(describe());
