@@ -203,7 +203,7 @@ class SamplerTest {
         sampler.accept(66);
         sampler.accept(69);
         LogitsException error = assertThrows(LogitsException.class, () -> sampler.sample(row(logits), 0));
-        assertTrue(error.getMessage().contains("no token may follow"), error.getMessage());
+        assertTrue(String.valueOf(error.getMessage()).contains("no token may follow"));
     }
 
     @Test
