@@ -17,7 +17,8 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         versionProvider = Version.class,
         sortOptions = false,
-        usageHelpAutoWidth = true)
+        usageHelpAutoWidth = true,
+        subcommands = {ConvertCommand.class})
 public final class StrataCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create();

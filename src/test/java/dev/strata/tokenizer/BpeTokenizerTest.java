@@ -1,10 +1,10 @@
 package dev.strata.tokenizer;
 
-import static dev.strata.ErrorMessages.messageOf;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -93,12 +93,10 @@ class BpeTokenizerTest {
         List<String> parts = new java.util.ArrayList<>(Arrays.asList(text.split("")));
         while (true) {
             int best = -1;
-            int bestRank = Integer.MAX_VALUE;
             for (int index = 0; index + 1 < parts.size(); index++) {
-                int rank = ranks.getOrDefault(parts.get(index) + " " + parts.get(index + 1), Integer.MAX_VALUE);
-                if (rank < bestRank) {
+                Integer rank = ranks.get(parts.get(index) + " " + parts.get(index + 1));
+                if (rank != null && (best < 0 || rank < ranks.get(parts.get(best) + " " + parts.get(best + 1)))) {
                     best = index;
-                    bestRank = rank;
                 }
             }
             if (best < 0) {
@@ -122,24 +120,26 @@ class BpeTokenizerTest {
 
     @Test
     void badFilesAreNamed() throws Exception {
-        String kind = messageOf(
+        ModelFormatException kind = assertThrows(
                 ModelFormatException.class,
                 () -> JsonTokenizer.read(
                         "{\"model\":{\"type\":\"Unigram\"}}", JsonTokenizer.Companions.NONE, "t.json"));
-        assertTrue(kind.contains("t.json: model.type is \"Unigram\""), kind);
-        String merge = messageOf(
+        assertTrue(kind.getMessage().contains("t.json: model.type is \"Unigram\""), kind.getMessage());
+        ModelFormatException merge = assertThrows(
                 ModelFormatException.class,
                 () -> JsonTokenizer.read(
                         "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1},\"merges\":[\"a b\"]},\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false}}",
                         JsonTokenizer.Companions.NONE,
                         "t.json"));
-        assertTrue(merge.contains("merge 0 makes \"ab\""), merge);
+        assertTrue(merge.getMessage().contains("merge 0 makes \"ab\""), merge.getMessage());
         Map<String, Object> metadata = GoldenTokenizationTest.ggufMetadata("qwen3-part.json", "qwen2");
         metadata.put("tokenizer.ggml.model", "llama");
-        String model = messageOf(ModelFormatException.class, () -> GgufTokenizer.read(metadata, "m.gguf"));
-        assertTrue(model.contains("tokenizer.ggml.model is \"llama\""), model);
+        assertTrue(assertThrows(ModelFormatException.class, () -> GgufTokenizer.read(metadata, "m.gguf"))
+                .getMessage()
+                .contains("tokenizer.ggml.model is \"llama\""));
         metadata.remove("tokenizer.ggml.model");
-        String missing = messageOf(ModelFormatException.class, () -> GgufTokenizer.read(metadata, "m.gguf"));
-        assertTrue(missing.contains("m.gguf: tokenizer.ggml.model is missing"), missing);
+        assertTrue(assertThrows(ModelFormatException.class, () -> GgufTokenizer.read(metadata, "m.gguf"))
+                .getMessage()
+                .contains("m.gguf: tokenizer.ggml.model is missing"));
     }
 }

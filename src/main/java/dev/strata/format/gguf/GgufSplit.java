@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Split files: {@code NAME-00001-of-00003.gguf}. Siblings are looked for beside the path that was given, not beside what it links to
@@ -76,7 +77,7 @@ record GgufSplit(Path directory, String prefix, int count) {
         }
     }
 
-    private static long count(@org.jspecify.annotations.Nullable Object value) {
+    private static long count(@Nullable Object value) {
         return value instanceof Long number ? number : -1;
     }
 }

@@ -3,7 +3,7 @@ package dev.strata.format.gguf;
 import java.util.Optional;
 
 /** Types of metadata values, in the order of their ids in the file. */
-enum GgufValueType {
+public enum GgufValueType {
     UINT8(1),
     INT8(1),
     UINT16(2),
@@ -26,11 +26,11 @@ enum GgufValueType {
         this.leastBytes = leastBytes;
     }
 
-    static Optional<GgufValueType> byId(int id) {
+    public static Optional<GgufValueType> byId(int id) {
         return id >= 0 && id < BY_ID.length ? Optional.of(BY_ID[id]) : Optional.empty();
     }
 
-    int id() {
+    public int id() {
         return ordinal();
     }
 

@@ -58,9 +58,14 @@ public final class JsonFile {
     }
 
     /** A nested object, or an empty map where the key is absent or something else. */
-    @SuppressWarnings("unchecked")
     public static Map<String, Object> object(Map<String, Object> parent, String key) {
-        return parent.get(key) instanceof Map<?, ?> map ? (Map<String, Object>) map : Map.of();
+        return asObject(parent.get(key));
+    }
+
+    /** A value that is an object, or an empty map where it is something else. */
+    @SuppressWarnings("unchecked")
+    public static Map<String, Object> asObject(@Nullable Object value) {
+        return value instanceof Map<?, ?> map ? (Map<String, Object>) map : Map.of();
     }
 
     /** A nested list, or an empty one where the key is absent or something else. */

@@ -1,4 +1,0 @@
-@NullMarked
-package dev.strata.server;
-
-import org.jspecify.annotations.NullMarked;
