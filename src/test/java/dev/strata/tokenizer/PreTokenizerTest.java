@@ -1,7 +1,7 @@
 package dev.strata.tokenizer;
 
+import static dev.strata.ErrorMessages.messageOf;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.strata.format.ModelFormatException;
@@ -118,11 +118,10 @@ class PreTokenizerTest {
 
     @Test
     void anUnknownNameListsTheKnownOnes() {
-        ModelFormatException error =
-                assertThrows(ModelFormatException.class, () -> PreTokenizers.named("qwen99", "model.gguf"));
-        assertTrue(error.getMessage().startsWith("model.gguf: tokenizer.ggml.pre is \"qwen99\""), error.getMessage());
-        assertTrue(error.getMessage().contains("gpt-2, gpt-4o, llama-bpe"), error.getMessage());
-        assertTrue(error.getMessage().contains("qwen2, qwen35"), error.getMessage());
+        String error = messageOf(ModelFormatException.class, () -> PreTokenizers.named("qwen99", "model.gguf"));
+        assertTrue(error.startsWith("model.gguf: tokenizer.ggml.pre is \"qwen99\""), error);
+        assertTrue(error.contains("gpt-2, gpt-4o, llama-bpe"), error);
+        assertTrue(error.contains("qwen2, qwen35"), error);
     }
 
     private static List<String> pieces(PreTokenizer preTokenizer, String text) {

@@ -1,0 +1,69 @@
+package dev.strata.device.reference;
+
+import dev.strata.device.DeltaShape;
+import dev.strata.device.LayerState;
+import java.util.Arrays;
+
+/** Convolution rows and delta-rule matrices of one layer, one set a slot; a slot's memory is made when it is first used. */
+final class DeltaState implements LayerState.Recurrent {
+    /**
+     * One sequence's state.
+     *
+     * @param rows the last {@code kernel - 1} inputs of the convolution, [kernel - 1, channels]
+     * @param matrices [valueHeads, keySize, valueSize]
+     */
+    record Slot(float[] rows, float[] matrices) {
+        Slot copy() {
+            return new Slot(rows.clone(), matrices.clone());
+        }
+
+        void set(Slot other) {
+            System.arraycopy(other.rows, 0, rows, 0, rows.length);
+            System.arraycopy(other.matrices, 0, matrices, 0, matrices.length);
+        }
+
+        void clear() {
+            Arrays.fill(rows, 0);
+            Arrays.fill(matrices, 0);
+        }
+    }
+
+    private final Slot[] slots;
+    private final DeltaShape shape;
+
+    DeltaState(DeltaShape shape, int slots) {
+        this.shape = shape;
+        this.slots = new Slot[slots];
+    }
+
+    Slot slot(int index) {
+        if (slots[index] == null) {
+            slots[index] = new Slot(
+                    new float[(shape.kernel() - 1) * shape.channels()],
+                    new float[shape.valueHeads() * shape.keySize() * shape.valueSize()]);
+        }
+        return slots[index];
+    }
+
+    void clear(int index) {
+        if (slots[index] != null) {
+            slots[index].clear();
+        }
+    }
+
+    void copy(int from, int to) {
+        slot(to).set(slot(from));
+    }
+
+    @Override
+    public long bytes() {
+        long one = (shape.kernel() - 1L) * shape.channels()
+                + (long) shape.valueHeads() * shape.keySize() * shape.valueSize();
+        return 4 * one * slots.length;
+    }
+
+    @Override
+    public void close() {
+        Arrays.fill(slots, null);
+    }
+}

@@ -1,0 +1,85 @@
+package dev.strata.expert;
+
+import dev.strata.format.QuantType;
+import dev.strata.format.TensorEntry;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * The same matrix (gate, up or down) of all experts of a layer, as the files hold it: a slice of one stacked tensor each, or a tensor
+ * each.
+ */
+public sealed interface StoredMatrices {
+    QuantType type();
+
+    /** File that holds an expert's matrix. */
+    Path file(int expert);
+
+    /** Position of the matrix in that file. */
+    long offset(int expert);
+
+    /** Bytes of one matrix. */
+    long bytes();
+
+    /** The matrix where it is mapped. */
+    MemorySegment data(int expert);
+
+    /**
+     * Slices of a stacked tensor.
+     *
+     * @param data the whole tensor, mapped
+     * @param first bytes before the first expert's matrix
+     * @param stride bytes from one expert to the next
+     */
+    record Stacked(TensorEntry tensor, MemorySegment data, long first, long stride, long bytes)
+            implements StoredMatrices {
+        @Override
+        public QuantType type() {
+            return tensor.type();
+        }
+
+        @Override
+        public Path file(int expert) {
+            return tensor.file();
+        }
+
+        @Override
+        public long offset(int expert) {
+            return tensor.offset() + first + expert * stride;
+        }
+
+        @Override
+        public MemorySegment data(int expert) {
+            return data.asSlice(first + expert * stride, bytes);
+        }
+    }
+
+    /** One tensor an expert. */
+    record Separate(List<TensorEntry> tensors, List<MemorySegment> segments) implements StoredMatrices {
+        @Override
+        public QuantType type() {
+            return tensors.getFirst().type();
+        }
+
+        @Override
+        public Path file(int expert) {
+            return tensors.get(expert).file();
+        }
+
+        @Override
+        public long offset(int expert) {
+            return tensors.get(expert).offset();
+        }
+
+        @Override
+        public long bytes() {
+            return tensors.getFirst().bytes();
+        }
+
+        @Override
+        public MemorySegment data(int expert) {
+            return segments.get(expert);
+        }
+    }
+}

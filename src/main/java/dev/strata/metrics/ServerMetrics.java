@@ -1,0 +1,135 @@
+package dev.strata.metrics;
+
+import dev.strata.api.Timings;
+import dev.strata.api.Usage;
+import io.prometheus.metrics.core.metrics.Counter;
+import io.prometheus.metrics.core.metrics.GaugeWithCallback;
+import io.prometheus.metrics.core.metrics.Histogram;
+import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.function.IntSupplier;
+
+/** What the server counts. One object for each server, so that tests can run several. */
+public final class ServerMetrics {
+    private final PrometheusRegistry registry = new PrometheusRegistry();
+
+    private final Counter requests = Counter.builder()
+            .name("strata_http_requests_total")
+            .help("Answered HTTP requests; status 499: the client left first")
+            .labelNames("method", "route", "status")
+            .register(registry);
+    private final Histogram requestSeconds = Histogram.builder()
+            .name("strata_http_request_seconds")
+            .help("From the complete request to the end of its answer")
+            .labelNames("route")
+            .classicOnly()
+            .classicUpperBounds(0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60, 300, 1800)
+            .register(registry);
+    private final Counter promptTokens = Counter.builder()
+            .name("strata_prompt_tokens_total")
+            .help("Prompt tokens of finished answers")
+            .labelNames("source")
+            .register(registry);
+    private final Counter predictedTokens = Counter.builder()
+            .name("strata_predicted_tokens_total")
+            .help("Tokens generated for finished answers")
+            .register(registry);
+    private final Counter promptSeconds = Counter.builder()
+            .name("strata_prompt_seconds_total")
+            .help("Time spent reading prompts")
+            .register(registry);
+    private final Counter predictedSeconds = Counter.builder()
+            .name("strata_predicted_seconds_total")
+            .help("Time spent generating")
+            .register(registry);
+    private final Counter draftTokens = Counter.builder()
+            .name("strata_draft_tokens_total")
+            .help("Speculative tokens")
+            .labelNames("outcome")
+            .register(registry);
+    private final Counter answers = Counter.builder()
+            .name("strata_answers_total")
+            .help("Answers by the reason of their end")
+            .labelNames("reason")
+            .register(registry);
+    private final Histogram firstTokenSeconds = Histogram.builder()
+            .name("strata_first_token_seconds")
+            .help("From the complete request to the first piece of its answer")
+            .classicOnly()
+            .classicUpperBounds(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
+            .register(registry);
+    private final Histogram gapSeconds = Histogram.builder()
+            .name("strata_token_gap_seconds")
+            .help("Between two pieces of one answer")
+            .classicOnly()
+            .classicUpperBounds(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10)
+            .register(registry);
+
+    public void gauge(String name, String help, IntSupplier value) {
+        GaugeWithCallback.builder()
+                .name(name)
+                .help(help)
+                .callback(callback -> callback.call(value.getAsInt()))
+                .register(registry);
+    }
+
+    /** Adds the numbers of the engine's status, read at each scrape. */
+    public void engine(EngineStatusCollector collector) {
+        registry.register(collector);
+    }
+
+    /**
+     * @param route path of the route, or {@code other} when there was none, so that clients cannot invent values
+     * @param status 499 when the client left before the answer
+     */
+    public void request(String method, String route, int status, double seconds) {
+        requests.labelValues(method(method), route, Integer.toString(status)).inc();
+        requestSeconds.labelValues(route).observe(seconds);
+    }
+
+    public void firstToken(double seconds) {
+        firstTokenSeconds.observe(seconds);
+    }
+
+    public void gap(double seconds) {
+        gapSeconds.observe(seconds);
+    }
+
+    public void finished(String reason, Usage usage, Timings timings, boolean firstChoice) {
+        answers.labelValues(reason).inc();
+        predictedTokens.inc(usage.completionTokens());
+        predictedSeconds.inc(Math.max(0, timings.predictedMillis()) / 1000);
+        draftTokens.labelValues("accepted").inc(timings.acceptedDraftTokens());
+        draftTokens.labelValues("rejected").inc(Math.max(0, timings.draftTokens() - timings.acceptedDraftTokens()));
+        if (firstChoice) {
+            promptTokens.labelValues("cached").inc(usage.cachedTokens());
+            promptTokens.labelValues("read").inc(Math.max(0, usage.promptTokens() - usage.cachedTokens()));
+            promptSeconds.inc(Math.max(0, timings.promptMillis()) / 1000);
+        }
+    }
+
+    /** Everything in Prometheus' text format. */
+    public byte[] text() {
+        ByteArrayOutputStream out = new ByteArrayOutputStream(8192);
+        try {
+            PrometheusTextFormatWriter.create().write(out, registry.scrape());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return out.toByteArray();
+    }
+
+    public static String contentType() {
+        return PrometheusTextFormatWriter.CONTENT_TYPE;
+    }
+
+    private static String method(String method) {
+        return switch (method) {
+            case "GET", "POST", "DELETE", "HEAD", "OPTIONS" -> method;
+            default -> "OTHER";
+        };
+    }
+}

@@ -1,0 +1,108 @@
+package dev.strata.model;
+
+import dev.strata.device.AttentionShape;
+import dev.strata.device.Backend;
+import dev.strata.device.Batch;
+import dev.strata.device.LayerState;
+import dev.strata.device.Ops;
+import dev.strata.device.Tensor;
+import dev.strata.device.Weight;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Grouped-query attention with normed heads and, where the family has it, an output gate and a block selector. */
+final class AttentionBlock implements MixerBlock {
+    private final Ops ops;
+    private final AttentionShape shape;
+    private final Weight query;
+    private final Weight key;
+    private final Weight value;
+    private final Weight output;
+    private final Tensor queryNorm;
+    private final Tensor keyNorm;
+    private final LayerState.Kv kv;
+    private final @Nullable BlockSelector selector;
+    private final Tensor projected;
+    private final Tensor keys;
+    private final Tensor values;
+    private final Tensor queries;
+    private final @Nullable Tensor gates;
+    private final Tensor attended;
+
+    private AttentionBlock(
+            Workspace workspace,
+            Weights weights,
+            int layer,
+            AttentionShape shape,
+            int hidden,
+            LayerState.Kv kv,
+            @Nullable BlockSelector selector) {
+        Backend backend = workspace.backend();
+        this.ops = backend.ops();
+        this.shape = shape;
+        this.query = backend.weight(weights.matrix(Role.QUERY, layer, shape.projectedColumns(), hidden));
+        this.key = backend.weight(weights.matrix(Role.KEY, layer, shape.kvColumns(), hidden));
+        this.value = backend.weight(weights.matrix(Role.VALUE, layer, shape.kvColumns(), hidden));
+        this.output = backend.weight(weights.matrix(Role.ATTENTION_OUTPUT, layer, hidden, shape.queryColumns()));
+        this.queryNorm = backend.parameter(weights.parameter(Role.QUERY_NORM, layer, 1, shape.headSize()));
+        this.keyNorm = backend.parameter(weights.parameter(Role.KEY_NORM, layer, 1, shape.headSize()));
+        this.kv = kv;
+        this.selector = selector;
+        this.projected = workspace.tensor("attention projection", shape.projectedColumns());
+        this.keys = workspace.tensor("attention keys", shape.kvColumns());
+        this.values = workspace.tensor("attention values", shape.kvColumns());
+        this.queries = workspace.tensor("attention queries", shape.queryColumns());
+        this.gates = shape.outputGate() ? workspace.tensor("attention gates", shape.queryColumns()) : null;
+        this.attended = workspace.tensor("attention result", shape.queryColumns());
+    }
+
+    /**
+     * Reads the layer's weights and makes its cache.
+     *
+     * @param sparse whether the layer uses the model's block selector
+     */
+    static AttentionBlock create(
+            Workspace workspace,
+            Weights weights,
+            int layer,
+            Hyperparameters sizes,
+            ModelOptions options,
+            boolean sparse) {
+        AttentionShape shape = sizes.attention();
+        LayerState.Kv kv = workspace.backend().kv(shape, options.kv(), options.pages());
+        BlockSelector selector = sparse && sizes.indexer() != null
+                ? BlockSelector.create(workspace, weights, layer, sizes.indexer(), sizes.hidden(), options)
+                : null;
+        return new AttentionBlock(workspace, weights, layer, shape, sizes.hidden(), kv, selector);
+    }
+
+    @Override
+    public void forward(Tensor x, Batch batch, Tensor out, boolean add) {
+        int rows = x.rows();
+        Tensor q = queries.rows(rows);
+        Tensor g = gates == null ? null : gates.rows(rows);
+        ops.matmul(query, x, projected.rows(rows));
+        ops.matmul(key, x, keys.rows(rows));
+        ops.matmul(value, x, values.rows(rows));
+        ops.attentionInputs(
+                shape, projected.rows(rows), keys.rows(rows), values.rows(rows), queryNorm, keyNorm, kv, batch, q, g);
+        LayerState.Selection selection = selector == null ? null : selector.select(x, batch);
+        ops.attention(shape, q, kv, selection, g, batch, attended.rows(rows));
+        if (add) {
+            ops.matmulAdd(output, attended.rows(rows), out);
+        } else {
+            ops.matmul(output, attended.rows(rows), out);
+        }
+    }
+
+    @Override
+    public List<LayerState> states() {
+        List<LayerState> states = new ArrayList<>();
+        states.add(kv);
+        if (selector != null) {
+            states.add(selector.index());
+        }
+        return states;
+    }
+}

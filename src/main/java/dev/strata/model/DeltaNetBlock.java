@@ -1,0 +1,88 @@
+package dev.strata.model;
+
+import dev.strata.device.Backend;
+import dev.strata.device.Batch;
+import dev.strata.device.DeltaShape;
+import dev.strata.device.DeltaWeights;
+import dev.strata.device.LayerState;
+import dev.strata.device.Ops;
+import dev.strata.device.Tensor;
+import dev.strata.device.Weight;
+import java.util.List;
+
+/** Gated DeltaNet: projections, convolution, the gated delta rule, gated norm, output projection. */
+final class DeltaNetBlock implements MixerBlock {
+    private final Ops ops;
+    private final DeltaShape shape;
+    private final Weight qkv;
+    private final Weight z;
+    private final Weight beta;
+    private final Weight alpha;
+    private final Weight output;
+    private final DeltaWeights small;
+    private final LayerState.Recurrent state;
+    private final Tensor projected;
+    private final Tensor gates;
+    private final Tensor betas;
+    private final Tensor alphas;
+    private final Tensor result;
+
+    private DeltaNetBlock(
+            Workspace workspace, Weights weights, int layer, DeltaShape shape, int hidden, LayerState.Recurrent state) {
+        Backend backend = workspace.backend();
+        DeltaProjections inputs = DeltaProjections.read(weights, layer, shape, hidden);
+        this.ops = backend.ops();
+        this.shape = shape;
+        this.qkv = backend.weight(inputs.qkv());
+        this.z = backend.weight(inputs.z());
+        this.beta = backend.weight(inputs.beta());
+        this.alpha = backend.weight(inputs.alpha());
+        this.output = backend.weight(weights.matrix(Role.DELTA_OUTPUT, layer, hidden, shape.valueColumns()));
+        this.small = new DeltaWeights(
+                backend.parameter(weights.parameter(Role.DELTA_CONVOLUTION, layer, shape.channels(), shape.kernel())),
+                backend.parameter(weights.parameter(Role.DELTA_DECAY, layer, 1, shape.valueHeads())),
+                backend.parameter(weights.parameter(Role.DELTA_TIME_BIAS, layer, 1, shape.valueHeads())),
+                backend.parameter(weights.parameter(Role.DELTA_NORM, layer, 1, shape.valueSize())));
+        this.state = state;
+        this.projected = workspace.tensor("delta projection", shape.channels());
+        this.gates = workspace.tensor("delta gates", shape.valueColumns());
+        this.betas = workspace.tensor("delta beta", shape.valueHeads());
+        this.alphas = workspace.tensor("delta alpha", shape.valueHeads());
+        this.result = workspace.tensor("delta result", shape.valueColumns());
+    }
+
+    static DeltaNetBlock create(
+            Workspace workspace, Weights weights, int layer, DeltaShape shape, int hidden, ModelOptions options) {
+        LayerState.Recurrent state = workspace.backend().recurrent(shape, options.slots());
+        return new DeltaNetBlock(workspace, weights, layer, shape, hidden, state);
+    }
+
+    @Override
+    public void forward(Tensor x, Batch batch, Tensor out, boolean add) {
+        int rows = x.rows();
+        ops.matmul(qkv, x, projected.rows(rows));
+        ops.matmul(z, x, gates.rows(rows));
+        ops.matmul(beta, x, betas.rows(rows));
+        ops.matmul(alpha, x, alphas.rows(rows));
+        ops.deltaNet(
+                shape,
+                small,
+                projected.rows(rows),
+                gates.rows(rows),
+                betas.rows(rows),
+                alphas.rows(rows),
+                state,
+                batch,
+                result.rows(rows));
+        if (add) {
+            ops.matmulAdd(output, result.rows(rows), out);
+        } else {
+            ops.matmul(output, result.rows(rows), out);
+        }
+    }
+
+    @Override
+    public List<LayerState> states() {
+        return List.of(state);
+    }
+}

@@ -1,0 +1,77 @@
+package dev.strata.model;
+
+import dev.strata.device.Backend;
+import dev.strata.device.ExpertLayer;
+import dev.strata.device.ExpertSource;
+import dev.strata.device.Ops;
+import dev.strata.device.RouterShape;
+import dev.strata.device.Routing;
+import dev.strata.device.SharedExpert;
+import dev.strata.device.Tensor;
+import dev.strata.device.Weight;
+import org.jspecify.annotations.Nullable;
+
+/** Mixture of experts: router, routed experts and, where the family has one, the shared expert. */
+final class ExpertBlock {
+    private final Ops ops;
+    private final RouterShape shape;
+    private final Weight router;
+    private final ExpertLayer experts;
+    private final @Nullable SharedExpert shared;
+    private final Routing routing;
+    private final Tensor logits;
+
+    private ExpertBlock(
+            Workspace workspace,
+            RouterShape shape,
+            Weight router,
+            ExpertLayer experts,
+            @Nullable SharedExpert shared,
+            Routing routing) {
+        this.ops = workspace.backend().ops();
+        this.shape = shape;
+        this.router = router;
+        this.experts = experts;
+        this.shared = shared;
+        this.routing = routing;
+        this.logits = workspace.tensor("router logits", shape.experts());
+    }
+
+    static ExpertBlock create(
+            Workspace workspace,
+            Weights weights,
+            int layer,
+            Hyperparameters sizes,
+            ExpertSource source,
+            Routing routing) {
+        Backend backend = workspace.backend();
+        Hyperparameters.Experts experts = sizes.experts();
+        return new ExpertBlock(
+                workspace,
+                new RouterShape(experts.count(), experts.used(), experts.renormalise(), experts.scale()),
+                backend.weight(weights.matrix(Role.ROUTER, layer, experts.count(), sizes.hidden())),
+                backend.experts(source, layer),
+                experts.sharedIntermediate() == 0
+                        ? null
+                        : shared(backend, weights, layer, sizes.hidden(), experts.sharedIntermediate()),
+                routing);
+    }
+
+    private static SharedExpert shared(Backend backend, Weights weights, int layer, int hidden, int intermediate) {
+        return new SharedExpert(
+                backend.weight(weights.matrix(Role.SHARED_GATE, layer, intermediate, hidden)),
+                backend.weight(weights.matrix(Role.SHARED_UP, layer, intermediate, hidden)),
+                backend.weight(weights.matrix(Role.SHARED_DOWN, layer, hidden, intermediate)),
+                backend.parameter(weights.parameter(Role.SHARED_SCALAR, layer, 1, hidden)));
+    }
+
+    /** Writes the experts' sum for every row of {@code x} to {@code out}. */
+    void forward(Tensor x, Tensor out) {
+        ops.matmul(router, x, logits.rows(x.rows()));
+        ops.route(shape, logits.rows(x.rows()), routing);
+        ops.experts(experts, x, routing, out);
+        if (shared != null) {
+            ops.sharedExpert(shared, x, out);
+        }
+    }
+}

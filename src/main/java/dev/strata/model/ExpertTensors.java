@@ -1,0 +1,157 @@
+package dev.strata.model;
+
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
+
+import dev.strata.device.ExpertLayout;
+import dev.strata.expert.StoredExperts;
+import dev.strata.expert.StoredMatrices;
+import dev.strata.format.ModelFiles;
+import dev.strata.format.ModelFormatException;
+import dev.strata.format.QuantType;
+import dev.strata.format.TensorEntry;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+
+/** Finds the expert matrices of every layer, whichever way the files pack them: stacked, gate and up fused, or a tensor an expert. */
+public final class ExpertTensors {
+    private final Weights weights;
+    private final ModelFiles files;
+    private final int experts;
+    private final int hidden;
+    private final int intermediate;
+
+    private ExpertTensors(Weights weights, Hyperparameters sizes) {
+        this.weights = weights;
+        this.files = weights.files();
+        this.experts = sizes.experts().count();
+        this.hidden = sizes.hidden();
+        this.intermediate = sizes.experts().intermediate();
+    }
+
+    /**
+     * The experts of all layers, draft layers last.
+     *
+     * @throws ModelFormatException naming the tensor that is missing or has another shape than the metadata ask for
+     */
+    public static List<StoredExperts> find(ModelFiles files, Hyperparameters sizes) {
+        // Nothing is rearranged here, so the arena stays empty.
+        ExpertTensors tensors = new ExpertTensors(new Weights(files, sizes.config(), Arena.ofAuto()), sizes);
+        List<StoredExperts> layers = new ArrayList<>();
+        for (int layer = 0; layer < sizes.mixers().size(); layer++) {
+            layers.add(tensors.layer(layer));
+        }
+        return layers;
+    }
+
+    private StoredExperts layer(int layer) {
+        String prefix = weights.layerPrefix(layer);
+        StoredMatrices gate;
+        StoredMatrices up;
+        StoredMatrices down;
+        List<float[]> scales = List.of();
+        if (weights.gguf()) {
+            Optional<TensorEntry> fused = files.find(prefix + "ffn_gate_up_exps.weight");
+            gate = fused.isPresent()
+                    ? half(fused.get(), 0)
+                    : stacked(require(prefix + "ffn_gate_exps.weight"), intermediate, hidden);
+            up = fused.isPresent()
+                    ? half(fused.get(), 1)
+                    : stacked(require(prefix + "ffn_up_exps.weight"), intermediate, hidden);
+            down = stacked(require(prefix + "ffn_down_exps.weight"), hidden, intermediate);
+            String gatePart = fused.isPresent() ? "ffn_gate_up_exps" : "ffn_gate_exps";
+            String upPart = fused.isPresent() ? "ffn_gate_up_exps" : "ffn_up_exps";
+            scales = scales(prefix, List.of(gatePart, upPart, "ffn_down_exps"));
+        } else if (files.find(prefix + "mlp.experts.gate_up_proj").isPresent()) {
+            TensorEntry packed = require(prefix + "mlp.experts.gate_up_proj");
+            gate = half(packed, 0);
+            up = half(packed, 1);
+            down = stacked(require(prefix + "mlp.experts.down_proj"), hidden, intermediate);
+        } else {
+            gate = separate(prefix, "gate_proj", intermediate, hidden);
+            up = separate(prefix, "up_proj", intermediate, hidden);
+            down = separate(prefix, "down_proj", hidden, intermediate);
+        }
+        ExpertLayout layout = new ExpertLayout(
+                layer, experts, hidden, intermediate, gate.type(), up.type(), down.type(), !scales.isEmpty());
+        return new StoredExperts(layout, gate, up, down, scales);
+    }
+
+    private StoredMatrices stacked(TensorEntry tensor, int outputs, int inputs) {
+        checkShape(tensor, List.of((long) experts, (long) outputs, (long) inputs));
+        long bytes = tensor.type().bytes(inputs) * outputs;
+        return new StoredMatrices.Stacked(tensor, files.data(tensor), 0, bytes, bytes);
+    }
+
+    /** The gate (0) or up (1) rows of a tensor that holds both for every expert, gates first. */
+    private StoredMatrices half(TensorEntry tensor, int which) {
+        checkShape(tensor, List.of((long) experts, 2L * intermediate, (long) hidden));
+        long bytes = tensor.type().bytes(hidden) * intermediate;
+        return new StoredMatrices.Stacked(tensor, files.data(tensor), which * bytes, 2 * bytes, bytes);
+    }
+
+    private StoredMatrices separate(String prefix, String part, int outputs, int inputs) {
+        List<TensorEntry> tensors = new ArrayList<>();
+        List<MemorySegment> segments = new ArrayList<>();
+        for (int expert = 0; expert < experts; expert++) {
+            TensorEntry tensor = require(prefix + "mlp.experts." + expert + "." + part + ".weight");
+            checkShape(tensor, List.of((long) outputs, (long) inputs));
+            if (expert > 0 && tensor.type() != tensors.getFirst().type()) {
+                throw new ModelFormatException(files.path() + ": tensor " + tensor.name() + " is " + tensor.type()
+                        + " where expert 0 of the layer is "
+                        + tensors.getFirst().type());
+            }
+            tensors.add(tensor);
+            segments.add(files.data(tensor));
+        }
+        return new StoredMatrices.Separate(tensors, segments);
+    }
+
+    private List<float[]> scales(String prefix, List<String> parts) {
+        List<float[]> scales = new ArrayList<>();
+        boolean any = false;
+        for (String part : parts) {
+            Optional<TensorEntry> tensor = files.find(prefix + part + ".scale");
+            any |= tensor.isPresent();
+            scales.add(factors(tensor));
+        }
+        return any ? scales : List.of();
+    }
+
+    private float[] factors(Optional<TensorEntry> tensor) {
+        float[] factors = new float[experts];
+        if (tensor.isEmpty()) {
+            Arrays.fill(factors, 1);
+            return factors;
+        }
+        TensorEntry entry = tensor.get();
+        if (entry.type() != QuantType.F32 || (entry.elements() != 1 && entry.elements() != experts)) {
+            throw new ModelFormatException(files.path() + ": tensor " + entry.name() + " is " + entry.type() + " "
+                    + entry.shape() + ", expected F32 factors of 1 or " + experts + " experts");
+        }
+        MemorySegment data = files.data(entry);
+        for (int expert = 0; expert < experts; expert++) {
+            factors[expert] = data.get(JAVA_FLOAT_UNALIGNED, entry.elements() == 1 ? 0 : 4L * expert);
+            if (!Float.isFinite(factors[expert])) {
+                throw new ModelFormatException(files.path() + ": tensor " + entry.name() + " holds the factor "
+                        + factors[expert] + " for expert " + expert);
+            }
+        }
+        return factors;
+    }
+
+    private void checkShape(TensorEntry tensor, List<Long> expected) {
+        if (!tensor.shape().equals(expected)) {
+            throw new ModelFormatException(
+                    files.path() + ": tensor " + tensor.name() + ": expected " + expected + " got " + tensor.shape());
+        }
+    }
+
+    private TensorEntry require(String name) {
+        return files.find(name)
+                .orElseThrow(() -> new ModelFormatException(files.path() + ": tensor " + name + " is missing"));
+    }
+}

@@ -1,0 +1,63 @@
+package dev.strata.model;
+
+import dev.strata.device.DeltaShape;
+import dev.strata.device.ExpertSource;
+import dev.strata.device.Routing;
+import dev.strata.model.Hyperparameters.Mixer;
+
+/** Makes the blocks of layers from a model's weights. */
+final class LayerFactory {
+    private final Workspace workspace;
+    private final Weights weights;
+    private final Hyperparameters sizes;
+    private final ModelOptions options;
+    private final ExpertSource source;
+    private final Routing routing;
+
+    LayerFactory(
+            Workspace workspace, Weights weights, Hyperparameters sizes, ModelOptions options, ExpertSource source) {
+        this.workspace = workspace;
+        this.weights = weights;
+        this.sizes = sizes;
+        this.options = options;
+        this.source = source;
+        this.routing =
+                workspace.backend().routing(options.maxRows(), sizes.experts().used());
+    }
+
+    Workspace workspace() {
+        return workspace;
+    }
+
+    Weights weights() {
+        return weights;
+    }
+
+    Hyperparameters sizes() {
+        return sizes;
+    }
+
+    ModelOptions options() {
+        return options;
+    }
+
+    /** The layer's mixer; {@code sparse} attention layers choose blocks where the model has a selector. */
+    MixerBlock mixer(int layer, boolean sparse) {
+        DeltaShape delta = sizes.delta();
+        return delta != null && sizes.mixers().get(layer) == Mixer.DELTA_NET
+                ? DeltaNetBlock.create(workspace, weights, layer, delta, sizes.hidden(), options)
+                : AttentionBlock.create(workspace, weights, layer, sizes, options, sparse);
+    }
+
+    ExpertBlock experts(int layer) {
+        return ExpertBlock.create(workspace, weights, layer, sizes, source, routing);
+    }
+
+    PlainLayer plain(int layer) {
+        return new PlainLayer(workspace, weights, layer, sizes, mixer(layer, false), experts(layer));
+    }
+
+    WideLayer wide(int layer, Hyperparameters.Hyper hyper, boolean sparse) {
+        return new WideLayer(workspace, weights, layer, sizes, hyper, mixer(layer, sparse), experts(layer));
+    }
+}

@@ -1,0 +1,210 @@
+package dev.strata.model;
+
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
+
+import dev.strata.device.Backend;
+import dev.strata.device.Batch;
+import dev.strata.device.ExpertSource;
+import dev.strata.device.LayerState;
+import dev.strata.device.Ops;
+import dev.strata.device.Tensor;
+import dev.strata.format.ModelFiles;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A trunk, perhaps a draft layer, and an output head on a backend. */
+final class LoadedModel implements Model {
+    private final ModelFiles files;
+    private final ModelConfig config;
+    private final ModelOptions options;
+    private final Backend backend;
+    private final Ops ops;
+    private final Workspace workspace;
+    private final ExpertSource source;
+    private final Arena arena;
+    private final Trunk trunk;
+    private final OutputHead head;
+    private final @Nullable DraftLayer draft;
+    private final @Nullable OutputHead draftHead;
+    private final @Nullable Tensor fusable;
+    private final @Nullable Tensor draftSource;
+    private final List<LayerState> states = new ArrayList<>();
+
+    LoadedModel(
+            ModelFiles files,
+            LayerFactory factory,
+            ExpertSource source,
+            Trunk trunk,
+            OutputHead head,
+            @Nullable DraftLayer draft,
+            @Nullable OutputHead draftHead,
+            @Nullable Tensor fusable) {
+        this.files = files;
+        this.config = factory.sizes().config();
+        this.options = factory.options();
+        this.workspace = factory.workspace();
+        this.backend = workspace.backend();
+        this.ops = backend.ops();
+        this.source = source;
+        this.arena = factory.weights().arena();
+        this.trunk = trunk;
+        this.head = head;
+        this.draft = draft;
+        this.draftHead = draftHead;
+        this.fusable = fusable;
+        this.draftSource = fusable == null ? null : workspace.tensor("draft source", fusable.columns());
+        states.addAll(trunk.states());
+        if (draft != null) {
+            states.addAll(draft.states());
+        }
+    }
+
+    @Override
+    public ModelConfig config() {
+        return config;
+    }
+
+    @Override
+    public int maxRows() {
+        return options.maxRows();
+    }
+
+    @Override
+    public int pages() {
+        return options.pages();
+    }
+
+    @Override
+    public int slots() {
+        return options.slots();
+    }
+
+    @Override
+    public void forward(Batch batch, int[] logitRows, MemorySegment logits) {
+        checkRows(batch);
+        trunk.prepare(batch);
+        boolean whole = head.takesAll(logitRows, batch.rows());
+        ops.pass(key("forward", whole, batch), batch, () -> {
+            trunk.forward(batch);
+            if (whole) {
+                head.all(trunk.hidden().rows(batch.rows()));
+            }
+        });
+        finish(head, trunk.hidden(), whole, batch, logitRows, logits);
+    }
+
+    @Override
+    public void draft(Batch batch, int[] sourceRow, int[] logitRows, MemorySegment logits) {
+        DraftLayer layer = draft;
+        OutputHead output = draftHead;
+        if (layer == null || output == null || fusable == null || draftSource == null) {
+            throw new IllegalStateException(config.name() + " was loaded without a draft layer");
+        }
+        checkRows(batch);
+        Tensor input = draftSource.rows(batch.rows());
+        ops.gatherRows(fusable, fusableRows(sourceRow), input);
+        boolean whole = output.takesAll(logitRows, batch.rows());
+        ops.pass(key("draft", whole, batch), batch, () -> {
+            layer.forward(batch, input);
+            if (whole) {
+                output.all(layer.hidden().rows(batch.rows()));
+            }
+        });
+        finish(output, layer.hidden(), whole, batch, logitRows, logits);
+    }
+
+    /** The trunk's states come first, the draft layer's own follow. */
+    private int[] fusableRows(int[] sourceRow) {
+        int[] rows = new int[sourceRow.length];
+        for (int i = 0; i < rows.length; i++) {
+            rows[i] = sourceRow[i] >= 0 ? sourceRow[i] : options.maxRows() - 1 - sourceRow[i];
+        }
+        return rows;
+    }
+
+    private void finish(
+            OutputHead output, Tensor hidden, boolean whole, Batch batch, int[] logitRows, MemorySegment logits) {
+        if (whole) {
+            output.read(batch.rows(), logits);
+        } else {
+            output.some(hidden, logitRows, logits);
+        }
+        // A value that is not a number anywhere in the layers reaches every logit, so one a row tells.
+        for (int row = 0; row < logitRows.length; row++) {
+            if (!Float.isFinite(logits.get(JAVA_FLOAT_UNALIGNED, 4L * row * output.vocabulary()))) {
+                throw NonFiniteWeights.explain(files);
+            }
+        }
+    }
+
+    private void checkRows(Batch batch) {
+        if (batch.rows() > options.maxRows()) {
+            throw new IllegalArgumentException(
+                    "a pass of " + batch.rows() + " rows; the model was laid out for " + options.maxRows());
+        }
+    }
+
+    private static String key(String what, boolean whole, Batch batch) {
+        if (batch.hold()) {
+            return whole ? what + " held with logits" : what + " held";
+        }
+        return whole ? what + " with logits" : what;
+    }
+
+    @Override
+    public void commit(Batch batch, int segment, int accepted) {
+        ops.commit(batch, segment, accepted);
+    }
+
+    @Override
+    public void clearSlot(int slot) {
+        for (LayerState state : states) {
+            if (hasSlots(state)) {
+                backend.clearSlot(state, slot);
+            }
+        }
+    }
+
+    @Override
+    public void copySlot(int from, int to) {
+        for (LayerState state : states) {
+            if (hasSlots(state)) {
+                backend.copySlot(state, from, to);
+            }
+        }
+    }
+
+    @Override
+    public void copyPage(int from, int to) {
+        for (LayerState state : states) {
+            if (!hasSlots(state)) {
+                backend.copyPage(state, from, to);
+            }
+        }
+    }
+
+    private static boolean hasSlots(LayerState state) {
+        return state instanceof LayerState.Recurrent || state instanceof LayerState.Ngram;
+    }
+
+    @Override
+    public void hidden(int rows, MemorySegment target) {
+        ops.read(trunk.hidden().rows(rows), target);
+    }
+
+    @Override
+    public boolean canDraft() {
+        return draft != null;
+    }
+
+    @Override
+    public void close() {
+        states.forEach(LayerState::close);
+        workspace.close();
+        source.close();
+        arena.close();
+    }
+}

@@ -1,0 +1,99 @@
+package dev.strata.model;
+
+import dev.strata.device.Backend;
+import dev.strata.device.Batch;
+import dev.strata.device.LayerState;
+import dev.strata.device.NgramWeights;
+import dev.strata.device.Ops;
+import dev.strata.device.Tensor;
+import dev.strata.model.ngram.NgramHash;
+import dev.strata.model.ngram.NgramTable;
+import java.lang.foreign.MemorySegment;
+
+/** The hashed n-gram layer: looks the rows of every token up on the host, the backend adds them to the residual streams. */
+final class NgramBlock {
+    private final Ops ops;
+    private final NgramWeights weights;
+    private final NgramHash hash;
+    private final NgramTable table;
+    private final LayerState.Ngram state;
+    private final Tensor embedding;
+    private final MemorySegment staging;
+
+    private NgramBlock(
+            Workspace workspace,
+            NgramWeights weights,
+            NgramHash hash,
+            NgramTable table,
+            LayerState.Ngram state,
+            int columns,
+            MemorySegment staging) {
+        this.ops = workspace.backend().ops();
+        this.weights = weights;
+        this.hash = hash;
+        this.table = table;
+        this.state = state;
+        this.embedding = workspace.tensor("n-gram embedding", columns);
+        this.staging = staging;
+    }
+
+    static NgramBlock create(
+            Workspace workspace,
+            Weights weights,
+            Hyperparameters sizes,
+            Hyperparameters.Hyper hyper,
+            Hyperparameters.Ngram ngram,
+            NgramTable table,
+            ModelOptions options) {
+        Backend backend = workspace.backend();
+        int layer = ngram.layer();
+        int hidden = sizes.hidden();
+        int columns = hyper.streams() * hidden;
+        NgramWeights parameters = new NgramWeights(
+                hyper.streams(),
+                backend.weight(weights.matrix(Role.NGRAM_KEY, layer, columns, ngram.columns())),
+                backend.weight(weights.matrix(Role.NGRAM_VALUE, layer, hidden, ngram.columns())),
+                backend.parameter(weights.parameter(Role.NGRAM_KEY_NORM, layer, 1, columns)),
+                backend.parameter(weights.parameter(Role.NGRAM_QUERY_NORM, layer, 1, columns)),
+                backend.parameter(weights.parameter(Role.NGRAM_CONVOLUTION_NORM, layer, 1, columns)),
+                backend.parameter(weights.parameter(Role.NGRAM_CONVOLUTION, layer, columns, ngram.kernel())),
+                ngram.kernel(),
+                ngram.size(),
+                sizes.config().normEpsilon());
+        return new NgramBlock(
+                workspace,
+                parameters,
+                new NgramHash(
+                        ngram.multipliers(), ngram.offsets(), ngram.sizes(), ngram.headsPerSize(), ngram.endToken()),
+                table,
+                backend.ngram(parameters, options.slots()),
+                ngram.columns(),
+                weights.arena().allocate(4L * options.maxRows() * ngram.columns(), 64));
+    }
+
+    /** Reads the table rows of all tokens of the pass; comes before the operations of the pass. */
+    void prepare(Batch batch) {
+        int heads = hash.heads();
+        long[] rows = new long[batch.rows() * heads];
+        for (Batch.Segment segment : batch.segments()) {
+            int[] history = segment.history();
+            int[] tokens = new int[history.length + segment.rows()];
+            System.arraycopy(history, 0, tokens, 0, history.length);
+            System.arraycopy(batch.tokens(), segment.firstRow(), tokens, history.length, segment.rows());
+            for (int i = 0; i < segment.rows(); i++) {
+                hash.rows(tokens, history.length + i, rows, (segment.firstRow() + i) * heads);
+            }
+        }
+        table.read(rows, rows.length, staging);
+        Tensor target = embedding.rows(batch.rows());
+        ops.write(staging.asSlice(0, 4L * target.rows() * target.columns()), target);
+    }
+
+    void forward(Tensor residual, Batch batch) {
+        ops.ngram(weights, embedding.rows(residual.rows()), residual, state, batch);
+    }
+
+    LayerState.Ngram state() {
+        return state;
+    }
+}

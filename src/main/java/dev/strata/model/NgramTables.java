@@ -1,0 +1,59 @@
+package dev.strata.model;
+
+import dev.strata.format.ModelFiles;
+import dev.strata.format.ModelFormatException;
+import dev.strata.format.QuantType;
+import dev.strata.format.TensorEntry;
+import dev.strata.model.ngram.MappedNgramTable;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** Finds the n-gram table: one tensor in GGUF, shards in safetensors. */
+public final class NgramTables {
+    private NgramTables() {}
+
+    /** The table's tensors in row order. */
+    public static List<TensorEntry> find(ModelFiles files, Hyperparameters.Ngram ngram) {
+        List<TensorEntry> tensors = new ArrayList<>();
+        if (files.container() == ModelFiles.Container.GGUF) {
+            files.find("per_layer_token_embd.weight").ifPresent(tensors::add);
+        } else {
+            String prefix = HuggingFaceNames.basePrefix(files) + "layers." + ngram.layer()
+                    + ".ple.ple_embedding.ngram_embedding.";
+            files.find(prefix + "weight").ifPresent(tensors::add);
+            Optional<TensorEntry> shard;
+            for (int i = 0; (shard = files.find(prefix + "shard_" + i + ".weight")).isPresent(); i++) {
+                tensors.add(shard.get());
+            }
+        }
+        if (tensors.isEmpty()) {
+            throw new ModelFormatException(files.path() + ": the n-gram table is missing");
+        }
+        return tensors;
+    }
+
+    /** The table in its mapped files. */
+    static MappedNgramTable open(ModelFiles files, Hyperparameters.Ngram ngram) {
+        List<TensorEntry> tensors = find(files, ngram);
+        QuantType type = tensors.getFirst().type();
+        List<MemorySegment> shards = new ArrayList<>();
+        for (TensorEntry tensor : tensors) {
+            if (tensor.rowElements() != ngram.rowElements() || tensor.type() != type) {
+                throw new ModelFormatException(files.path() + ": tensor " + tensor.name() + " is " + tensor.type() + " "
+                        + tensor.shape() + ", expected " + type + " rows of " + ngram.rowElements());
+            }
+            shards.add(files.data(tensor));
+        }
+        MappedNgramTable table = new MappedNgramTable(shards, type, ngram.rowElements(), 1);
+        for (int head = 0; head < ngram.heads(); head++) {
+            long end = ngram.offsets().get(head) + ngram.sizes().get(head);
+            if (end > table.rows()) {
+                throw new ModelFormatException(files.path() + ": the n-gram table has " + table.rows() + " rows, head "
+                        + head + " needs " + end);
+            }
+        }
+        return table;
+    }
+}

@@ -1,0 +1,59 @@
+package dev.strata.model;
+
+import dev.strata.device.Backend;
+import dev.strata.device.Batch;
+import dev.strata.device.LayerState;
+import dev.strata.device.Ops;
+import dev.strata.device.Tensor;
+import dev.strata.device.Weight;
+import java.util.List;
+
+/** The draft layer of Qwen3-Next, 3.5 and 3.6: fused input, one attention layer with its own experts, its own final norm. */
+final class PlainDraft implements DraftLayer {
+    private final Ops ops;
+    private final DraftFusion fusion;
+    private final PlainLayer layer;
+    private final Tensor finalNorm;
+    private final float epsilon;
+    private final Tensor residual;
+    private final Tensor hidden;
+
+    /** @param hidden receives what the output head and further drafts read, [maxRows, hidden] */
+    PlainDraft(LayerFactory factory, Weight table, Tensor hidden) {
+        Backend backend = factory.workspace().backend();
+        Hyperparameters sizes = factory.sizes();
+        int index = sizes.config().layers();
+        this.ops = backend.ops();
+        this.fusion = DraftFusion.create(
+                factory.workspace(),
+                factory.weights(),
+                index,
+                sizes,
+                table,
+                factory.options().hiddenNorm());
+        this.layer = factory.plain(index);
+        this.finalNorm =
+                backend.parameter(factory.weights().parameter(Role.DRAFT_FINAL_NORM, index, 1, sizes.hidden()));
+        this.epsilon = sizes.config().normEpsilon();
+        this.residual = factory.workspace().tensor("residual", sizes.hidden());
+        this.hidden = hidden;
+    }
+
+    @Override
+    public void forward(Batch batch, Tensor source) {
+        Tensor x = residual.rows(batch.rows());
+        fusion.forward(batch, source, x);
+        layer.forward(x, batch);
+        ops.rmsNorm(x, finalNorm, x.columns(), epsilon, hidden.rows(batch.rows()));
+    }
+
+    @Override
+    public Tensor hidden() {
+        return hidden;
+    }
+
+    @Override
+    public List<LayerState> states() {
+        return layer.states();
+    }
+}

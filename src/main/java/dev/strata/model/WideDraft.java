@@ -1,0 +1,64 @@
+package dev.strata.model;
+
+import dev.strata.device.Batch;
+import dev.strata.device.LayerState;
+import dev.strata.device.Tensor;
+import dev.strata.device.Weight;
+import java.util.List;
+
+/**
+ * The draft layer of {@code qwen4_exp}: every residual stream of the trunk, normed and projected, plus the projected embedding; one
+ * attention layer with its own experts; its own final module. Its streams feed the next draft. Attention is dense, which is the same
+ * as block-sparse attention as long as the context fits the selector's budget.
+ */
+final class WideDraft implements DraftLayer {
+    private final DraftFusion fusion;
+    private final WideLayer layer;
+    private final HyperBlock last;
+    private final Tensor residual;
+    private final Tensor hidden;
+
+    /** @param residual the layer's own streams, [maxRows, streams * hidden] */
+    WideDraft(LayerFactory factory, Hyperparameters.Hyper hyper, Weight table, Tensor residual) {
+        Hyperparameters sizes = factory.sizes();
+        int index = sizes.config().layers();
+        this.fusion = DraftFusion.create(
+                factory.workspace(),
+                factory.weights(),
+                index,
+                sizes,
+                table,
+                factory.options().hiddenNorm());
+        this.layer = factory.wide(index, hyper, false);
+        this.last = HyperBlock.create(
+                factory.workspace(),
+                factory.weights(),
+                index,
+                sizes,
+                hyper,
+                Role.DRAFT_HYPER_NORM,
+                Role.DRAFT_HYPER_DOWN,
+                Role.DRAFT_HYPER_UP,
+                null);
+        this.residual = residual;
+        this.hidden = factory.workspace().tensor("draft hidden", sizes.hidden());
+    }
+
+    @Override
+    public void forward(Batch batch, Tensor source) {
+        Tensor streamRows = residual.rows(batch.rows());
+        fusion.forward(batch, source, streamRows);
+        layer.forward(streamRows, batch);
+        last.mix(streamRows, hidden.rows(batch.rows()));
+    }
+
+    @Override
+    public Tensor hidden() {
+        return hidden;
+    }
+
+    @Override
+    public List<LayerState> states() {
+        return layer.states();
+    }
+}

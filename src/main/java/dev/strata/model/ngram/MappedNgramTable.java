@@ -1,0 +1,60 @@
+package dev.strata.model.ngram;
+
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
+
+import dev.strata.format.QuantType;
+import dev.strata.format.Quants;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+
+/** A table in mapped memory, in shards of equal length (the last may be shorter). */
+public final class MappedNgramTable implements NgramTable {
+    private final List<MemorySegment> shards;
+    private final QuantType type;
+    private final int rowElements;
+    private final float scale;
+    private final long rowBytes;
+    private final long shardRows;
+    private final long rows;
+
+    /**
+     * @param shards consecutive rows of the table, all of one type
+     * @param scale factor on all values
+     */
+    public MappedNgramTable(List<MemorySegment> shards, QuantType type, int rowElements, float scale) {
+        this.shards = List.copyOf(shards);
+        this.type = type;
+        this.rowElements = rowElements;
+        this.scale = scale;
+        this.rowBytes = type.bytes(rowElements);
+        this.shardRows = shards.getFirst().byteSize() / rowBytes;
+        this.rows = shards.stream().mapToLong(MemorySegment::byteSize).sum() / rowBytes;
+    }
+
+    @Override
+    public long rows() {
+        return rows;
+    }
+
+    @Override
+    public int rowElements() {
+        return rowElements;
+    }
+
+    @Override
+    public void read(long[] wanted, int count, MemorySegment target) {
+        float[] values = new float[rowElements];
+        for (int i = 0; i < count; i++) {
+            long row = wanted[i];
+            if (row < 0 || row >= rows) {
+                throw new IllegalArgumentException("row " + row + " is outside the n-gram table of " + rows + " rows");
+            }
+            MemorySegment shard = shards.get((int) (row / shardRows));
+            Quants.decode(type, shard, row % shardRows * rowBytes, values, 0, rowElements);
+            for (int j = 0; j < rowElements; j++) {
+                values[j] *= scale;
+            }
+            MemorySegment.copy(values, 0, target, JAVA_FLOAT_UNALIGNED, 4L * i * rowElements, rowElements);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+package dev.strata.server;
+
+import dev.strata.api.InferenceService;
+import dev.strata.metrics.EngineStatusCollector;
+import dev.strata.metrics.ServerMetrics;
+import dev.strata.server.http.ActiveRequests;
+import dev.strata.server.http.ApiKeys;
+import dev.strata.server.http.Connections;
+import dev.strata.server.http.Cors;
+import dev.strata.server.http.Dispatcher;
+import dev.strata.server.http.Generations;
+import dev.strata.server.http.HostCheck;
+import dev.strata.server.http.Router;
+import dev.strata.server.http.ServerChannels;
+import dev.strata.server.status.Deadline;
+import dev.strata.server.status.StatusReport;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.WriteBufferWaterMark;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.handler.ssl.SslContext;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The HTTP server over an engine. It may start before the model is loaded, so that /health can tell how far that is. */
+public final class HttpServer implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(HttpServer.class);
+    private static final int MAX_LOOPS = 4;
+    private static final int BACKLOG = 1024;
+    private static final int LOW_WATER = 32 << 10;
+    private static final int HIGH_WATER = 128 << 10;
+    private static final Duration AFTER_CANCEL = Duration.ofSeconds(5);
+
+    private final EventLoopGroup loops;
+    private final ExecutorService threads;
+    private final Connections connections;
+    private final Dispatcher dispatcher;
+    private final ActiveRequests active;
+    private final Channel listening;
+    private final String scheme;
+    private boolean stopped;
+
+    private HttpServer(
+            EventLoopGroup loops,
+            ExecutorService threads,
+            Connections connections,
+            Dispatcher dispatcher,
+            ActiveRequests active,
+            Channel listening,
+            String scheme) {
+        this.loops = loops;
+        this.threads = threads;
+        this.connections = connections;
+        this.dispatcher = dispatcher;
+        this.active = active;
+        this.listening = listening;
+        this.scheme = scheme;
+    }
+
+    /**
+     * Binds and serves.
+     *
+     * @throws IOException when the address can't be bound or a TLS file can't be read, saying which
+     */
+    public static HttpServer start(InferenceService service, ServerOptions options) throws IOException {
+        SslContext tls = options.tls() == null ? null : TlsFiles.read(options.tls());
+        ExecutorService threads = Executors.newThreadPerTaskExecutor(
+                Thread.ofVirtual().name("http-", 0).factory());
+        Connections connections = new Connections();
+        ActiveRequests active = new ActiveRequests();
+        ServerMetrics metrics = metrics(service, connections);
+        Router router = new Router(Routes.of(
+                new Generations(service, active, metrics),
+                active,
+                metrics,
+                new StatusReport(service, connections::count, active::count, version()),
+                new Deadline(threads),
+                connections::isStopping,
+                options));
+        Dispatcher dispatcher = new Dispatcher(
+                router,
+                options.limits(),
+                new ApiKeys(options.apiKeys()),
+                new HostCheck(options.allowedHosts()),
+                new Cors(options.corsOrigins()),
+                connections,
+                threads,
+                metrics);
+        int loopThreads = Math.clamp(Runtime.getRuntime().availableProcessors() / 4, 1, MAX_LOOPS);
+        EventLoopGroup loops = new MultiThreadIoEventLoopGroup(loopThreads, NioIoHandler.newFactory());
+        Channel listening = bind(loops, new ServerChannels(dispatcher, connections, tls), options);
+        return new HttpServer(
+                loops, threads, connections, dispatcher, active, listening, tls == null ? "http" : "https");
+    }
+
+    private static ServerMetrics metrics(InferenceService service, Connections connections) {
+        ServerMetrics metrics = new ServerMetrics();
+        metrics.gauge("strata_http_connections", "Open connections", connections::count);
+        metrics.gauge("strata_requests_running", "Requests the engine works on", service::running);
+        metrics.gauge("strata_requests_waiting", "Requests queued", service::waiting);
+        metrics.engine(new EngineStatusCollector(service::status));
+        return metrics;
+    }
+
+    private static Channel bind(EventLoopGroup loops, ServerChannels channels, ServerOptions options)
+            throws IOException {
+        ChannelFuture bound = new ServerBootstrap()
+                .group(loops)
+                .channel(NioServerSocketChannel.class)
+                .option(ChannelOption.SO_BACKLOG, BACKLOG)
+                .option(ChannelOption.SO_REUSEADDR, true)
+                .childOption(ChannelOption.TCP_NODELAY, true)
+                .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, new WriteBufferWaterMark(LOW_WATER, HIGH_WATER))
+                .childHandler(channels)
+                .bind(options.host(), options.port())
+                .awaitUninterruptibly();
+        Throwable cause = bound.cause();
+        if (cause != null) {
+            loops.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+            throw new IOException(
+                    "Can't listen on " + options.host() + ":" + options.port() + " (" + cause.getMessage()
+                            + "): choose another address with --host and --port",
+                    cause);
+        }
+        return bound.channel();
+    }
+
+    /** The port that was bound. */
+    public int port() {
+        return ((InetSocketAddress) listening.localAddress()).getPort();
+    }
+
+    /** Where the server is, for people. */
+    public String address() {
+        InetSocketAddress local = (InetSocketAddress) listening.localAddress();
+        String host = local.getAddress().isAnyLocalAddress() ? "127.0.0.1" : local.getHostString();
+        return scheme + "://" + (host.contains(":") ? "[" + host + "]" : host) + ":" + local.getPort();
+    }
+
+    /**
+     * Stops: takes no new connections, lets running answers finish for up to {@code drain}, cancels what is left, closes.
+     */
+    public synchronized void stop(Duration drain) {
+        if (stopped) {
+            return;
+        }
+        stopped = true;
+        listening.close().awaitUninterruptibly();
+        connections.stop();
+        if (!dispatcher.awaitIdle(drain)) {
+            LOG.warn("{} answers did not end within {} s and are cancelled", dispatcher.active(), drain.toSeconds());
+            active.cancelAll();
+            dispatcher.awaitIdle(AFTER_CANCEL);
+        }
+        connections.closeAll();
+        loops.shutdownGracefully(0, 3, TimeUnit.SECONDS).awaitUninterruptibly();
+        threads.shutdownNow();
+    }
+
+    @Override
+    public void close() {
+        stop(Duration.ZERO);
+    }
+
+    private static String version() {
+        @Nullable String version = HttpServer.class.getPackage().getImplementationVersion();
+        return version == null ? "dev" : version;
+    }
+}

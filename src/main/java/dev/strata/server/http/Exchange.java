@@ -1,0 +1,217 @@
+package dev.strata.server.http;
+
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.DecoderResult;
+import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.DefaultHttpHeaders;
+import io.netty.handler.codec.http.DefaultHttpResponse;
+import io.netty.handler.codec.http.FullHttpRequest;
+import io.netty.handler.codec.http.FullHttpResponse;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http.QueryStringDecoder;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request and its answer. The request's bytes are copied, so nothing of the network layer outlives the event loop's call; the answer is either one reply or
+ * a stream of events. Used by one virtual thread; only {@link #disconnected} and {@link #onDisconnect} meet across threads.
+ */
+public final class Exchange {
+    private final ChannelHandlerContext context;
+    private final Connection connection;
+    private final Limits limits;
+    private final String method;
+    private final QueryStringDecoder target;
+    private final HttpVersion version;
+    private final HttpHeaders headers;
+    private final byte[] body;
+    private final DecoderResult decoded;
+    private final long startNanos = System.nanoTime();
+    private final String id = Ids.next("req-");
+    private final HttpHeaders common = new DefaultHttpHeaders();
+    private final List<Runnable> disconnectActions = new ArrayList<>();
+    private volatile boolean gone;
+    private int status;
+    private boolean ended;
+    private String note = "";
+
+    Exchange(ChannelHandlerContext context, Connection connection, FullHttpRequest request, Limits limits) {
+        this.context = context;
+        this.connection = connection;
+        this.limits = limits;
+        this.method = request.method().name();
+        this.target = new QueryStringDecoder(request.uri());
+        this.version = request.protocolVersion();
+        this.headers = request.headers().copy();
+        this.body = ByteBufUtil.getBytes(request.content());
+        this.decoded = request.decoderResult();
+        common.set("x-request-id", id);
+    }
+
+    public String id() {
+        return id;
+    }
+
+    public String method() {
+        return method;
+    }
+
+    public String path() {
+        return target.path();
+    }
+
+    /** First value of a query parameter. */
+    public @Nullable String query(String name) {
+        List<String> values = target.parameters().get(name);
+        return values == null ? null : values.getFirst();
+    }
+
+    public @Nullable String header(String name) {
+        return headers.get(name);
+    }
+
+    public byte[] body() {
+        return body;
+    }
+
+    public Limits limits() {
+        return limits;
+    }
+
+    DecoderResult decoded() {
+        return decoded;
+    }
+
+    String clientAddress() {
+        return channel().remoteAddress() instanceof InetSocketAddress inet && inet.getAddress() != null
+                ? inet.getAddress().getHostAddress()
+                : "local";
+    }
+
+    String localHost() {
+        return channel().localAddress() instanceof InetSocketAddress inet ? inet.getHostString() : "";
+    }
+
+    /** Nanoseconds since the request was complete. */
+    public long elapsedNanos() {
+        return System.nanoTime() - startNanos;
+    }
+
+    /** Status of the answer; 0 while there is none. */
+    int status() {
+        return status;
+    }
+
+    boolean ended() {
+        return ended;
+    }
+
+    /** What the request log adds to its line: token counts, never text. */
+    public void note(String facts) {
+        note = facts;
+    }
+
+    String note() {
+        return note;
+    }
+
+    /** A header that the answer will carry, whatever it is. */
+    public void responseHeader(String name, String value) {
+        common.set(name, value);
+    }
+
+    public void reply(int code, Object json) {
+        reply(code, "application/json", Json.bytes(json));
+    }
+
+    public void reply(int code, String contentType, byte[] content) {
+        begin(code);
+        FullHttpResponse response = new DefaultFullHttpResponse(
+                HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(code), Unpooled.wrappedBuffer(content));
+        response.headers().set(common);
+        if (!contentType.isEmpty()) {
+            response.headers().set(HttpHeaderNames.CONTENT_TYPE, contentType);
+        }
+        if (code != 204 && code != 304) {
+            response.headers().setInt(HttpHeaderNames.CONTENT_LENGTH, content.length);
+        }
+        end(channel().writeAndFlush(response));
+    }
+
+    /** Starts a stream of events; its head goes out at once, so that clients and proxies see life while the prompt is read. */
+    public EventStream startEvents() {
+        begin(200);
+        HttpResponse response = new DefaultHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK);
+        response.headers()
+                .set(common)
+                .set(HttpHeaderNames.CONTENT_TYPE, "text/event-stream; charset=utf-8")
+                .set(HttpHeaderNames.CACHE_CONTROL, "no-cache")
+                .set("x-accel-buffering", "no");
+        if (version.isKeepAliveDefault()) {
+            HttpUtil.setTransferEncodingChunked(response, true);
+        } else {
+            // HTTP/1.0 knows no chunks: the stream ends with the connection.
+            response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
+        }
+        channel().write(response);
+        return new EventStream(this, connection.writability());
+    }
+
+    /** Runs the action when the client disconnects before the answer has ended; at once when it has already. */
+    public void onDisconnect(Runnable action) {
+        synchronized (disconnectActions) {
+            if (!gone) {
+                disconnectActions.add(action);
+                return;
+            }
+        }
+        action.run();
+    }
+
+    public boolean isDisconnected() {
+        return gone;
+    }
+
+    void disconnected() {
+        List<Runnable> actions;
+        synchronized (disconnectActions) {
+            gone = true;
+            actions = List.copyOf(disconnectActions);
+            disconnectActions.clear();
+        }
+        actions.forEach(Runnable::run);
+    }
+
+    Channel channel() {
+        return context.channel();
+    }
+
+    void end(ChannelFuture lastWrite) {
+        ended = true;
+        lastWrite.addListener(_ -> connection.answered(context));
+    }
+
+    void abort() {
+        ended = true;
+        channel().close();
+    }
+
+    private void begin(int code) {
+        if (status != 0) {
+            throw new IllegalStateException("This request already has an answer: " + status);
+        }
+        status = code;
+    }
+}

@@ -1,0 +1,147 @@
+package dev.strata.server.http;
+
+import dev.strata.api.ApiError;
+import dev.strata.api.ApiException;
+import dev.strata.api.Delta;
+import dev.strata.api.GenerateRequest;
+import dev.strata.api.InferenceService;
+import dev.strata.metrics.ServerMetrics;
+import dev.strata.server.http.GenerationCall.Piece;
+import java.time.Duration;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Locale;
+
+/** Runs generations for the endpoints of all dialects: starts them, feeds their pieces to a writer, keeps streams alive, counts. */
+public final class Generations {
+    private static final Duration LONG = Duration.ofHours(1);
+
+    private final InferenceService service;
+    private final ActiveRequests active;
+    private final ServerMetrics metrics;
+
+    public Generations(InferenceService service, ActiveRequests active, ServerMetrics metrics) {
+        this.service = service;
+        this.active = active;
+        this.metrics = metrics;
+    }
+
+    public InferenceService service() {
+        return service;
+    }
+
+    /**
+     * Starts the requests under one public id.
+     *
+     * @throws ApiException when the engine is not ready or refuses one
+     */
+    public GenerationCall start(Exchange exchange, String id, List<GenerateRequest> requests, boolean streaming) {
+        requireReady();
+        // Without a stream nothing is written before the end, so a slow reader can't make pieces pile up.
+        int bound = streaming ? exchange.limits().queuedDeltas() : Integer.MAX_VALUE;
+        GenerationCall call = GenerationCall.start(service, requests, exchange, bound, () -> active.remove(id));
+        active.add(id, call);
+        return call;
+    }
+
+    /** @throws ApiException UNAVAILABLE unless the engine is ready */
+    public void requireReady() {
+        InferenceService.State state = service.state();
+        if (state != InferenceService.State.READY) {
+            String reason = service.stateReason();
+            throw new ApiException(new ApiError(
+                    ApiError.Kind.UNAVAILABLE,
+                    "engine_" + state.name().toLowerCase(Locale.ROOT),
+                    reason.isEmpty() ? "The engine is " + state.name().toLowerCase(Locale.ROOT) : reason,
+                    null));
+        }
+    }
+
+    /**
+     * Takes all pieces of the call to the writer, then ends the stream. A failure of the engine goes to the writer too; nothing but a lost client is thrown.
+     */
+    public void stream(Exchange exchange, GenerationCall call, EventStream events, EventWriter writer) {
+        Progress progress = new Progress(exchange);
+        writer.begin();
+        events.comment("accepted");
+        events.flush();
+        Duration keepAlive = exchange.limits().keepAlive();
+        while (!writer.isDone()) {
+            Piece piece = call.next(keepAlive);
+            if (piece == null) {
+                writer.keepAlive();
+                events.flush();
+                continue;
+            }
+            progress.count(piece);
+            writer.write(piece);
+            if (!call.hasNext()) {
+                events.flush();
+            }
+        }
+        writer.end();
+        events.end();
+    }
+
+    /** Takes all pieces of the call into the collector. @throws ApiException when the engine fails on it */
+    public AnswerCollector collect(Exchange exchange, GenerationCall call, int choices) {
+        Progress progress = new Progress(exchange);
+        AnswerCollector answers = new AnswerCollector(choices);
+        while (!answers.isDone()) {
+            Piece piece = call.next(LONG);
+            if (piece != null) {
+                progress.count(piece);
+                answers.add(piece);
+            }
+        }
+        return answers;
+    }
+
+    /** Counts the pieces of one request, and writes its token counts into the log line. */
+    private final class Progress {
+        private final Exchange exchange;
+        private long last;
+        private int predicted;
+        private final BitSet prompts = new BitSet();
+
+        Progress(Exchange exchange) {
+            this.exchange = exchange;
+        }
+
+        void count(Piece piece) {
+            switch (piece.delta()) {
+                case Delta.Finished finished -> finish(piece.prompt(), finished);
+                case Delta.Failed failed ->
+                    exchange.note(", failed: " + failed.error().code());
+                case Delta.Progress _ -> {}
+                default -> tick();
+            }
+        }
+
+        private void tick() {
+            long now = exchange.elapsedNanos();
+            if (last == 0) {
+                metrics.firstToken(now / 1e9);
+            } else {
+                metrics.gap((now - last) / 1e9);
+            }
+            last = now;
+        }
+
+        private void finish(int prompt, Delta.Finished finished) {
+            predicted += finished.usage().completionTokens();
+            boolean first = !prompts.get(prompt);
+            prompts.set(prompt);
+            metrics.finished(
+                    finished.reason().name().toLowerCase(Locale.ROOT), finished.usage(), finished.timings(), first);
+            exchange.note(String.format(
+                    Locale.ROOT,
+                    ", %d prompt tokens (%d cached), %d generated, %.1f tok/s, %s",
+                    finished.usage().promptTokens(),
+                    finished.usage().cachedTokens(),
+                    predicted,
+                    finished.timings().predictedPerSecond(),
+                    finished.reason().name().toLowerCase(Locale.ROOT)));
+        }
+    }
+}

@@ -1,0 +1,49 @@
+package dev.strata.model;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+/** Comparisons of logits. */
+final class Logits {
+    private Logits() {}
+
+    static int argmax(float[] logits) {
+        int best = 0;
+        for (int i = 1; i < logits.length; i++) {
+            if (logits[i] > logits[best]) {
+                best = i;
+            }
+        }
+        return best;
+    }
+
+    /** The distance between the best two. */
+    static float gap(float[] logits) {
+        int best = argmax(logits);
+        float second = Float.NEGATIVE_INFINITY;
+        for (int i = 0; i < logits.length; i++) {
+            if (i != best) {
+                second = Math.max(second, logits[i]);
+            }
+        }
+        return logits[best] - second;
+    }
+
+    static double largestDifference(float[] left, float[] right) {
+        assertEquals(left.length, right.length);
+        double largest = 0;
+        for (int i = 0; i < left.length; i++) {
+            largest = Math.max(largest, Math.abs((double) left[i] - right[i]));
+        }
+        return largest;
+    }
+
+    /** Every value within {@code tolerance}, and the same best token wherever the choice is clear. */
+    static void assertClose(String what, float[] expected, float[] actual, double tolerance) {
+        double difference = largestDifference(expected, actual);
+        assertTrue(difference <= tolerance, () -> what + " differs by " + difference);
+        if (gap(expected) > 1e-2) {
+            assertEquals(argmax(expected), argmax(actual), what);
+        }
+    }
+}

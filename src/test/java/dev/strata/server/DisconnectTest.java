@@ -1,0 +1,133 @@
+package dev.strata.server;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.strata.api.FinishReason;
+import dev.strata.api.GenerateRequest;
+import dev.strata.api.Prompt;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** A client that goes away stops its own answer, and nobody else's. */
+final class DisconnectTest {
+    private static String chat(String text, boolean stream) {
+        return "{\"messages\":[{\"role\":\"user\",\"content\":\"" + text + "\"}],\"stream\":" + stream + "}";
+    }
+
+    private static String text(GenerateRequest request) {
+        return String.valueOf(
+                ((Prompt.Chat) request.prompt()).messages().getFirst().content());
+    }
+
+    @Test
+    void closingAStreamCancelsIt() throws Exception {
+        FakeInferenceService engine = new FakeInferenceService(output -> {
+            output.content("Hello");
+            output.awaitCancel();
+            output.finish(FinishReason.CANCELLED);
+        });
+        try (TestServer server = TestServer.start(engine)) {
+            try (RawClient client = new RawClient(server.server.port())) {
+                client.post("/v1/chat/completions", chat("a", true));
+                client.readUntil("Hello");
+            }
+            assertNotNull(engine.cancellations.poll(10, TimeUnit.SECONDS));
+        }
+    }
+
+    @Test
+    void resettingAPlainRequestCancelsIt() throws Exception {
+        FakeInferenceService engine = new FakeInferenceService(output -> {
+            output.awaitCancel();
+            output.finish(FinishReason.CANCELLED);
+        });
+        try (TestServer server = TestServer.start(engine)) {
+            try (RawClient client = new RawClient(server.server.port())) {
+                client.post("/v1/chat/completions", chat("a", false));
+                assertNotNull(engine.requests.poll(10, TimeUnit.SECONDS));
+                client.reset();
+            }
+            assertNotNull(engine.cancellations.poll(10, TimeUnit.SECONDS));
+        }
+    }
+
+    @Test
+    void othersAreNotTouched() throws Exception {
+        CountDownLatch go = new CountDownLatch(1);
+        FakeInferenceService engine = new FakeInferenceService(output -> {
+            if (text(output.request).equals("stays")) {
+                assertTrue(go.await(20, TimeUnit.SECONDS));
+                output.content("done");
+                output.finish(FinishReason.STOP);
+            } else {
+                output.awaitCancel();
+                output.finish(FinishReason.CANCELLED);
+            }
+        });
+        try (TestServer server = TestServer.start(engine);
+                RawClient stays = new RawClient(server.server.port())) {
+            stays.post("/v1/chat/completions", chat("stays", true));
+            stays.readUntil(": accepted\n\n");
+            try (RawClient leaves = new RawClient(server.server.port())) {
+                leaves.post("/v1/chat/completions", chat("leaves", true));
+                leaves.readUntil(": accepted\n\n");
+            }
+            GenerateRequest cancelled = engine.cancellations.poll(10, TimeUnit.SECONDS);
+            assertNotNull(cancelled);
+            assertEquals("leaves", text(cancelled));
+            go.countDown();
+            assertTrue(stays.readUntil("[DONE]").contains("done"));
+            assertNull(engine.cancellations.poll());
+        }
+    }
+
+    @Test
+    void slowReaderIsDropped() throws Exception {
+        String big = "x".repeat(10_000);
+        FakeInferenceService engine = new FakeInferenceService(output -> {
+            while (!output.isCancelled()) {
+                output.content(big);
+            }
+            output.finish(FinishReason.CANCELLED);
+        });
+        try (TestServer server = TestServer.start(
+                        engine,
+                        options -> options.withLimits(options.limits().withSlowReader(Duration.ofMillis(200), 100)));
+                RawClient client = new RawClient(server.server.port())) {
+            client.post("/v1/chat/completions", chat("a", true));
+            client.readUntil(": accepted\n\n");
+            // Reads nothing any more.
+            assertNotNull(engine.cancellations.poll(20, TimeUnit.SECONDS));
+        }
+    }
+
+    @Test
+    void deleteCancelsById() throws Exception {
+        FakeInferenceService engine = new FakeInferenceService(output -> {
+            output.content("Hello");
+            output.awaitCancel();
+            output.finish(FinishReason.CANCELLED);
+        });
+        try (TestServer server = TestServer.start(engine);
+                RawClient client = new RawClient(server.server.port())) {
+            client.post("/v1/chat/completions", chat("a", true));
+            String start = client.readUntil("Hello");
+            String id = start.replaceAll("(?s).*\"id\":\"([^\"]+)\".*", "$1");
+            HttpResponse<String> deleted = server.send(
+                    server.request("/v1/chat/completions/" + id).DELETE().build());
+            assertEquals(200, deleted.statusCode());
+            String rest = client.readUntil("data: [DONE]\n\n");
+            assertTrue(rest.contains("\"finish_reason\":\"cancelled\""), rest);
+            assertEquals(
+                    404,
+                    server.send(server.request("/v1/requests/" + id).DELETE().build())
+                            .statusCode());
+        }
+    }
+}

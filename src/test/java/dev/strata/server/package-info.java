@@ -1,0 +1,4 @@
+@NullMarked
+package dev.strata.server;
+
+import org.jspecify.annotations.NullMarked;
