@@ -85,7 +85,7 @@ final class HuggingFaceHyperparameters {
     private ModelConfig config() {
         return new ModelConfig(
                 architecture,
-                String.valueOf(keys.source().toAbsolutePath().getParent().getFileName()),
+                folderName(),
                 layers,
                 hidden,
                 keys.positive("vocab_size"),
@@ -97,6 +97,11 @@ final class HuggingFaceHyperparameters {
                         .filter(tensor -> !tensor.name().startsWith("model.visual."))
                         .mapToLong(TensorEntry::elements)
                         .sum());
+    }
+
+    private String folderName() {
+        Path folder = keys.source().toAbsolutePath().getParent();
+        return folder == null ? architecture.modelType() : String.valueOf(folder.getFileName());
     }
 
     /** The turn ends of generation_config.json and of the configuration itself. */

@@ -33,11 +33,23 @@ public final class ModelLoader {
      * @param source numbered like the model's layers, draft layers last
      * @param table the n-gram table of models that have one
      */
+    @SuppressWarnings("MustBeClosedChecker") // owned by the model, closed with it
     public static Model load(
             ModelFiles files, Backend backend, ModelOptions options, ExpertSource source, @Nullable NgramTable table) {
+        Arena arena = Arena.ofShared();
+        try {
+            return build(new Weights(files, ModelConfigReader.read(files), arena), backend, options, source, table);
+        } catch (RuntimeException exception) {
+            arena.close();
+            throw exception;
+        }
+    }
+
+    private static Model build(
+            Weights weights, Backend backend, ModelOptions options, ExpertSource source, @Nullable NgramTable table) {
+        ModelFiles files = weights.files();
         Hyperparameters sizes = ModelConfigReader.hyperparameters(files);
         ModelConfig config = sizes.config();
-        Weights weights = new Weights(files, config, Arena.ofShared());
         Workspace workspace = new Workspace(backend, options.maxRows());
         LayerFactory factory = new LayerFactory(workspace, weights, sizes, options, source);
         int hidden = config.hidden();

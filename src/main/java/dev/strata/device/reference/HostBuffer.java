@@ -18,6 +18,7 @@ final class HostBuffer implements Buffer {
     }
 
     /** Zeroed memory of its own. */
+    @SuppressWarnings("MustBeClosedChecker") // owned by the buffer, closed with it
     static HostBuffer allocate(long bytes) {
         Arena arena = Arena.ofShared();
         return new HostBuffer(arena.allocate(Math.max(bytes, ALIGNMENT), ALIGNMENT), arena);
