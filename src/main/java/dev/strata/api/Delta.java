@@ -1,6 +1,7 @@
 package dev.strata.api;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** A piece of an answer, in order. {@code choice} counts from 0. */
 public sealed interface Delta {
@@ -21,8 +22,21 @@ public sealed interface Delta {
     /** The prompt is being read. */
     record Progress(int choice, int total, int cached, int processed, double millis) implements Delta {}
 
-    /** The answer has ended; nothing follows for this choice. */
-    record Finished(int choice, FinishReason reason, Usage usage, Timings timings) implements Delta {}
+    /**
+     * The answer has ended; nothing follows for this choice.
+     *
+     * @param stopString the request's stop string that ended it; null when something else did
+     */
+    record Finished(
+            int choice,
+            FinishReason reason,
+            Usage usage,
+            Timings timings,
+            @Nullable String stopString) implements Delta {
+        public Finished(int choice, FinishReason reason, Usage usage, Timings timings) {
+            this(choice, reason, usage, timings, null);
+        }
+    }
 
     /** The request failed; nothing follows at all. */
     record Failed(int choice, ApiError error) implements Delta {}

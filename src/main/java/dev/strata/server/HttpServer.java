@@ -13,6 +13,7 @@ import dev.strata.server.http.HostCheck;
 import dev.strata.server.http.Router;
 import dev.strata.server.http.ServerChannels;
 import dev.strata.server.status.Deadline;
+import dev.strata.server.status.LlamaStatus;
 import dev.strata.server.status.StatusReport;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
@@ -86,6 +87,7 @@ public final class HttpServer implements AutoCloseable {
                 active,
                 metrics,
                 new StatusReport(service, connections::count, active::count, version()),
+                new LlamaStatus(service, version()),
                 new Deadline(threads),
                 connections::isStopping,
                 options));

@@ -2,6 +2,7 @@ package dev.strata.server;
 
 import dev.strata.api.InferenceService;
 import dev.strata.metrics.ServerMetrics;
+import dev.strata.server.anthropic.MessageEndpoint;
 import dev.strata.server.http.ActiveRequests;
 import dev.strata.server.http.Generations;
 import dev.strata.server.http.HttpFailure;
@@ -9,8 +10,12 @@ import dev.strata.server.http.Json;
 import dev.strata.server.http.Route;
 import dev.strata.server.openai.ChatEndpoint;
 import dev.strata.server.openai.CompletionEndpoint;
+import dev.strata.server.openai.EmbeddingEndpoint;
+import dev.strata.server.openai.ResponseEndpoint;
+import dev.strata.server.openai.TextEndpoints;
 import dev.strata.server.status.Deadline;
 import dev.strata.server.status.HealthEndpoint;
+import dev.strata.server.status.LlamaStatus;
 import dev.strata.server.status.ModelsEndpoint;
 import dev.strata.server.status.StatusReport;
 import java.time.Duration;
@@ -30,12 +35,13 @@ final class Routes {
             ActiveRequests active,
             ServerMetrics metrics,
             StatusReport status,
+            LlamaStatus llama,
             Deadline deadline,
             BooleanSupplier stopping,
             ServerOptions options) {
         Routes table = new Routes();
         table.answers(generations, active, options.requestTimeout());
-        table.status(generations.service(), metrics, status, deadline, stopping);
+        table.status(generations.service(), metrics, status, llama, deadline, stopping);
         return List.copyOf(table.routes);
     }
 
@@ -44,7 +50,21 @@ final class Routes {
         CompletionEndpoint completion = new CompletionEndpoint(generations, timeout);
         add(Route.post("/v1/chat/completions", chat), Route.post("/chat/completions", chat));
         add(Route.post("/v1/completions", completion), Route.post("/completions", completion));
-        for (String path : List.of("/v1/requests/*", "/v1/chat/completions/*", "/v1/completions/*")) {
+        ResponseEndpoint response = new ResponseEndpoint(generations, timeout);
+        add(Route.post("/v1/responses", response), Route.post("/responses", response));
+        EmbeddingEndpoint embedding = new EmbeddingEndpoint(generations);
+        add(Route.post("/v1/embeddings", embedding), Route.post("/embeddings", embedding));
+        MessageEndpoint message = new MessageEndpoint(generations, timeout);
+        add(
+                Route.post("/v1/messages", message).speaking(Route.Dialect.ANTHROPIC),
+                Route.post("/v1/messages/count_tokens", message::countTokens).speaking(Route.Dialect.ANTHROPIC));
+        TextEndpoints text = new TextEndpoints(generations);
+        add(
+                Route.post("/tokenize", text::tokenize),
+                Route.post("/detokenize", text::detokenize),
+                Route.post("/apply-template", text::applyTemplate));
+        for (String path : List.of(
+                "/v1/requests/*", "/v1/chat/completions/*", "/v1/completions/*", "/v1/responses/*", "/v1/messages/*")) {
             add(Route.delete(path, exchange -> {
                 String id = exchange.path().substring(exchange.path().lastIndexOf('/') + 1);
                 if (!active.cancel(id)) {
@@ -59,6 +79,7 @@ final class Routes {
             InferenceService service,
             ServerMetrics metrics,
             StatusReport status,
+            LlamaStatus llama,
             Deadline deadline,
             BooleanSupplier stopping) {
         HealthEndpoint health = new HealthEndpoint(service, stopping, deadline);
@@ -72,6 +93,10 @@ final class Routes {
         for (String path : List.of("/v1/status", "/status")) {
             add(Route.get(path, deadline.json(status::report)));
         }
+        add(
+                Route.get("/props", deadline.json(llama::props)),
+                Route.get("/slots", deadline.json(llama::slots)),
+                Route.post("/slots/*", llama::act));
         add(Route.get(
                 "/metrics",
                 exchange -> exchange.reply(

@@ -11,6 +11,8 @@ import java.time.Duration;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 
 /** Runs generations for the endpoints of all dialects: starts them, feeds their pieces to a writer, keeps streams alive, counts. */
 public final class Generations {
@@ -83,18 +85,27 @@ public final class Generations {
         events.end();
     }
 
-    /** Takes all pieces of the call into the collector. @throws ApiException when the engine fails on it */
+    /**
+     * Takes all pieces of the call into the collector.
+     *
+     * @throws ApiException when the engine fails on the request
+     */
     public AnswerCollector collect(Exchange exchange, GenerationCall call, int choices) {
-        Progress progress = new Progress(exchange);
         AnswerCollector answers = new AnswerCollector(choices);
-        while (!answers.isDone()) {
+        collect(exchange, call, answers::isDone, answers::add);
+        return answers;
+    }
+
+    /** Takes all pieces of the call to the taker until that is done. */
+    public void collect(Exchange exchange, GenerationCall call, BooleanSupplier done, Consumer<Piece> taker) {
+        Progress progress = new Progress(exchange);
+        while (!done.getAsBoolean()) {
             Piece piece = call.next(LONG);
             if (piece != null) {
                 progress.count(piece);
-                answers.add(piece);
+                taker.accept(piece);
             }
         }
-        return answers;
     }
 
     /** Counts the pieces of one request, and writes its token counts into the log line. */

@@ -6,12 +6,13 @@ import dev.strata.server.http.Endpoint;
 import dev.strata.server.http.Exchange;
 import dev.strata.server.http.HttpFailure;
 import dev.strata.server.http.Json;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** {@code GET /v1/models} and {@code GET /v1/models/ID}: the one model, once for each of its names. */
+/** {@code GET /v1/models} and {@code GET /v1/models/ID}: the one model, once for each of its names, with the members that OpenAI's and Anthropic's clients look for. */
 public final class ModelsEndpoint {
     private final InferenceService service;
 
@@ -25,7 +26,18 @@ public final class ModelsEndpoint {
         for (String name : names(model)) {
             entries.add(entry(name, model));
         }
-        return Json.object("object", "list", "data", entries);
+        List<String> names = names(model);
+        return Json.object(
+                "object",
+                "list",
+                "data",
+                entries,
+                "has_more",
+                false,
+                "first_id",
+                names.getFirst(),
+                "last_id",
+                names.getLast());
     }
 
     /** An endpoint for one name. */
@@ -63,7 +75,13 @@ public final class ModelsEndpoint {
                 "max_model_len",
                 model.contextLength(),
                 "meta",
-                meta(model));
+                meta(model),
+                "type",
+                "model",
+                "display_name",
+                name,
+                "created_at",
+                Instant.ofEpochSecond(model.created()).toString());
     }
 
     /** The facts llama.cpp gives under the same names. */

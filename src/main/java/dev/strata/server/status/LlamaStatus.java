@@ -1,0 +1,125 @@
+package dev.strata.server.status;
+
+import dev.strata.api.InferenceService;
+import dev.strata.api.ModelInfo;
+import dev.strata.server.http.Exchange;
+import dev.strata.server.http.Fields;
+import dev.strata.server.http.HttpFailure;
+import dev.strata.server.http.Json;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** {@code /props} and {@code /slots} in the shape known from llama.cpp, for the tools that ask for them. */
+public final class LlamaStatus {
+    private final InferenceService service;
+    private final String version;
+
+    public LlamaStatus(InferenceService service, String version) {
+        this.service = service;
+        this.version = version;
+    }
+
+    public Object props() {
+        ModelInfo model = service.model();
+        return Json.object(
+                "default_generation_settings",
+                Json.object("n_ctx", model.contextLength(), "params", Json.object()),
+                "total_slots",
+                slotFacts().size(),
+                "model_alias",
+                model.id(),
+                "model_path",
+                model.id(),
+                "chat_template",
+                model.chatTemplate(),
+                "bos_token",
+                model.beginText(),
+                "eos_token",
+                model.endText(),
+                "modalities",
+                Json.object("vision", false, "audio", false),
+                "build_info",
+                "strata-" + version);
+    }
+
+    /** What the engine tells of its slots; for an engine that tells nothing, one that is busy or not. */
+    public Object slots() {
+        List<Object> slots = new ArrayList<>();
+        for (Map<?, ?> facts : slotFacts()) {
+            Map<String, Object> slot = new LinkedHashMap<>();
+            slot.put("id", slots.size());
+            slot.put("n_ctx", service.model().contextLength());
+            slot.put("is_processing", service.running() > slots.size());
+            facts.forEach((key, value) -> slot.put(String.valueOf(key), value));
+            slots.add(slot);
+        }
+        return slots;
+    }
+
+    private List<Map<?, ?>> slotFacts() {
+        List<Map<?, ?>> found = new ArrayList<>();
+        if (service.status().get("slots") instanceof List<?> list) {
+            for (Object slot : list) {
+                if (slot instanceof Map<?, ?> facts) {
+                    found.add(facts);
+                }
+            }
+        }
+        return found.isEmpty() ? List.of(Map.of()) : found;
+    }
+
+    /** {@code POST /slots/ID?action=save|restore} with {@code {filename}}. */
+    public void act(Exchange exchange) {
+        int slot = slot(exchange.path());
+        String action = exchange.query("action");
+        Fields fields = Fields.of(Json.request(exchange.body()));
+        String name = fields.requireString("filename");
+        if (!name.matches("[A-Za-z0-9][A-Za-z0-9._-]{0,127}")) {
+            throw fields.invalid("filename", "'filename' must be a plain name of letters, digits, '.', '_' and '-'");
+        }
+        long start = System.nanoTime();
+        if ("save".equals(action)) {
+            int tokens = service.saveSlot(slot, name);
+            exchange.reply(
+                    200,
+                    Json.object(
+                            "id_slot",
+                            slot,
+                            "filename",
+                            name,
+                            "n_saved",
+                            tokens,
+                            "timings",
+                            timings("save_ms", start)));
+        } else if ("restore".equals(action)) {
+            int tokens = service.restoreSlot(slot, name);
+            exchange.reply(
+                    200,
+                    Json.object(
+                            "id_slot",
+                            slot,
+                            "filename",
+                            name,
+                            "n_restored",
+                            tokens,
+                            "timings",
+                            timings("restore_ms", start)));
+        } else {
+            throw new HttpFailure(400, "invalid_value", "'action' must be save or restore, not '" + action + "'");
+        }
+    }
+
+    private static Object timings(String key, long start) {
+        return Json.object(key, (System.nanoTime() - start) / 1e6);
+    }
+
+    private static int slot(String path) {
+        String number = path.substring(path.lastIndexOf('/') + 1);
+        if (!number.matches("\\d{1,6}")) {
+            throw new HttpFailure(400, "invalid_value", "Slots have numbers; '" + number + "' is none");
+        }
+        return Integer.parseInt(number);
+    }
+}
