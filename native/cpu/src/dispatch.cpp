@@ -1,9 +1,39 @@
+// Which kernels this processor runs.
+#include <cpuid.h>
+
+#include "kernels.h"
 #include "strata_cpu.h"
 
-int32_t strata_cpu_best_isa() {
+namespace strata {
+
+namespace {
+
+// GCC's test looks at the operating system's register support too.
+bool runs(int isa) {
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        return 1;
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+    bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+    switch (isa) {
+        case 0: return true;
+        case 1: return avx2;
+        case 2: return avx512;
+        case 3: return avx512 && __builtin_cpu_supports("avx512vnni");
+        default: return false;
     }
-    return 0;
 }
+
+}  // namespace
+
+const Kernels* chooseKernels(int cap) {
+    const Kernels* best = kernels_generic();
+#define X(name)                                                                                             \
+    if (runs(kernels_##name()->isa) && (cap < 0 || kernels_##name()->isa <= cap)) best = kernels_##name();
+    STRATA_ISAS(X)
+#undef X
+    return best;
+}
+
+}  // namespace strata
+
+int32_t strata_cpu_best_isa(int32_t cap) { return strata::chooseKernels(cap)->isa; }

@@ -1,0 +1,70 @@
+// Vectors of 8 float32 or int32 lanes with AVX2, FMA and F16C.
+#pragma once
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace strata::STRATA_NS {
+
+typedef __m256 VF;
+typedef __m256i VI;
+constexpr int W = 8;
+// Register tile of products: tokens x (2 vectors of outputs).
+constexpr int MR = 6;
+constexpr int NV = 2;
+
+static inline VF vload(const float* p) { return _mm256_loadu_ps(p); }
+static inline void vstore(float* p, VF a) { _mm256_storeu_ps(p, a); }
+static inline VF vset(float a) { return _mm256_set1_ps(a); }
+static inline VF vzero() { return _mm256_setzero_ps(); }
+static inline VF vadd(VF a, VF b) { return _mm256_add_ps(a, b); }
+static inline VF vsub(VF a, VF b) { return _mm256_sub_ps(a, b); }
+static inline VF vmul(VF a, VF b) { return _mm256_mul_ps(a, b); }
+static inline VF vdiv(VF a, VF b) { return _mm256_div_ps(a, b); }
+static inline VF vfma(VF a, VF b, VF c) { return _mm256_fmadd_ps(a, b, c); }
+static inline VF vmax(VF a, VF b) { return _mm256_max_ps(a, b); }
+static inline VF vmin(VF a, VF b) { return _mm256_min_ps(a, b); }
+static inline VF vabs(VF a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
+
+static inline VF vloadHalf(const uint16_t* p) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)p)); }
+static inline void vstoreHalf(uint16_t* p, VF a) {
+    _mm_storeu_si128((__m128i*)p, _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
+}
+static inline VF vloadBf16(const uint16_t* p) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i*)p)), 16));
+}
+static inline VF vloadInt8(const int8_t* p) {
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i*)p)));
+}
+
+static inline float vsum(VF a) {
+    __m128 x = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    x = _mm_add_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_add_ss(x, _mm_movehdup_ps(x)));
+}
+static inline float vhighest(VF a) {
+    __m128 x = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    x = _mm_max_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_max_ss(x, _mm_movehdup_ps(x)));
+}
+
+static inline VF vround(VF a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+// 2^a for integral a in [-126, 127].
+static inline VF vpow2(VF a) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(a), _mm256_set1_epi32(127)), 23));
+}
+
+static inline VI iload(const void* p) { return _mm256_loadu_si256((const __m256i*)p); }
+static inline VI izero() { return _mm256_setzero_si256(); }
+static inline VI ibroadcast(const int16_t* p) { return _mm256_set1_epi32(*(const int32_t*)p); }
+static inline VF ifloat(VI a) { return _mm256_cvtepi32_ps(a); }
+// acc + products of int16 pairs.
+static inline VI idot(VI acc, VI a, VI b) {
+#ifdef STRATA_VNNI
+    return _mm256_dpwssd_epi32(acc, a, b);
+#else
+    return _mm256_add_epi32(acc, _mm256_madd_epi16(a, b));
+#endif
+}
+
+}  // namespace strata::STRATA_NS

@@ -1,0 +1,62 @@
+// Vectors of 16 float32 or int32 lanes with AVX-512 F, BW, VL and DQ.
+#pragma once
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace strata::STRATA_NS {
+
+typedef __m512 VF;
+typedef __m512i VI;
+constexpr int W = 16;
+// Register tile of products: tokens x (2 vectors of outputs).
+constexpr int MR = 12;
+constexpr int NV = 2;
+
+static inline VF vload(const float* p) { return _mm512_loadu_ps(p); }
+static inline void vstore(float* p, VF a) { _mm512_storeu_ps(p, a); }
+static inline VF vset(float a) { return _mm512_set1_ps(a); }
+static inline VF vzero() { return _mm512_setzero_ps(); }
+static inline VF vadd(VF a, VF b) { return _mm512_add_ps(a, b); }
+static inline VF vsub(VF a, VF b) { return _mm512_sub_ps(a, b); }
+static inline VF vmul(VF a, VF b) { return _mm512_mul_ps(a, b); }
+static inline VF vdiv(VF a, VF b) { return _mm512_div_ps(a, b); }
+static inline VF vfma(VF a, VF b, VF c) { return _mm512_fmadd_ps(a, b, c); }
+static inline VF vmax(VF a, VF b) { return _mm512_max_ps(a, b); }
+static inline VF vmin(VF a, VF b) { return _mm512_min_ps(a, b); }
+static inline VF vabs(VF a) { return _mm512_abs_ps(a); }
+
+static inline VF vloadHalf(const uint16_t* p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i*)p)); }
+static inline void vstoreHalf(uint16_t* p, VF a) {
+    _mm256_storeu_si256((__m256i*)p, _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
+}
+static inline VF vloadBf16(const uint16_t* p) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i*)p)), 16));
+}
+static inline VF vloadInt8(const int8_t* p) {
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i*)p)));
+}
+
+static inline float vsum(VF a) { return _mm512_reduce_add_ps(a); }
+static inline float vhighest(VF a) { return _mm512_reduce_max_ps(a); }
+
+static inline VF vround(VF a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+// 2^a for integral a in [-126, 127].
+static inline VF vpow2(VF a) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(_mm512_cvtps_epi32(a), _mm512_set1_epi32(127)), 23));
+}
+
+static inline VI iload(const void* p) { return _mm512_loadu_si512(p); }
+static inline VI izero() { return _mm512_setzero_si512(); }
+static inline VI ibroadcast(const int16_t* p) { return _mm512_set1_epi32(*(const int32_t*)p); }
+static inline VF ifloat(VI a) { return _mm512_cvtepi32_ps(a); }
+// acc + products of int16 pairs.
+static inline VI idot(VI acc, VI a, VI b) {
+#ifdef STRATA_VNNI
+    return _mm512_dpwssd_epi32(acc, a, b);
+#else
+    return _mm512_add_epi32(acc, _mm512_madd_epi16(a, b));
+#endif
+}
+
+}  // namespace strata::STRATA_NS

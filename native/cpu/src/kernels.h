@@ -1,0 +1,88 @@
+// The table of kernels: one instance for each instruction set, filled by the files under isa/.
+//
+// Quantized activations: blocks of 32 values as int16 (14 bits and sign), the 16 even elements first, then the 16 odd ones; one
+// float32 factor d a block and s = d * (sum of the block). Rows are padded with zeros to whole runs of 8 blocks.
+#pragma once
+#include <cstdint>
+
+#include "types.h"
+
+namespace strata {
+
+// Rows that one dot call takes.
+constexpr int MAX_DOT_ROWS = 8;
+// Largest value of a quantized activation: 32 products with 13-bit weights stay below 2^31.
+constexpr int ACTIVATION_LIMIT = 16383;
+
+// One activation row in the form that a type's products read: float32, or quantized.
+struct Row {
+    const float* f;
+    const int16_t* q;
+    const float* d;
+    const float* s;
+};
+
+// Weights of up to `width` outputs over some blocks of 32 inputs, interleaved for register tiles.
+struct PanelQ {
+    int16_t* data;  // [blocks][16 pairs][width][2]
+    float* scale;   // [blocks][halves][width]
+    float* min;     // [blocks][width]: multiplies s
+    int blocks;
+    int halves;  // 2 where the first and last 16 elements of a block have scales of their own
+    bool hasMin;
+};
+
+// out[r][o] (= or +=) scale * W[o] . x[r]
+using DotFn = void (*)(const uint8_t* w, int64_t rowBytes, int outputs, int inputs, const Row* x, int rows, float scale,
+                       bool add, float* const* out);
+using PanelFn = void (*)(const uint8_t* w, int64_t rowBytes, int rows, int firstBlock, int blocks, float scale,
+                         PanelQ* panel);
+
+// Attention of one group of query rows over a run of pages; see isa/attention.h.
+struct AttentionRun;
+// The delta rule over the tokens of one sequence for one block of value columns; see isa/delta.h.
+struct DeltaRun;
+
+// result, name, parameters
+#define STRATA_KERNELS(X)                                                                                              \
+    X(void, quantize, (const float* x, int n, int16_t* q, float* d, float* s))                                         \
+    X(void, tileF, (const float* const* a, int rows, const float* b, int64_t ldb, int k, float* const* c))            \
+    X(void, panelF, (int type, const uint8_t* w, int64_t rowBytes, int rows, int first, int count, float scale, float* panel)) \
+    X(void, tileQ, (const PanelQ* panel, const Row* x, int firstBlock, int rows, float* const* c))                     \
+    X(float, dot, (const float* a, const float* b, int n))                                                             \
+    X(float, sumSquares, (const float* a, int n))                                                                      \
+    X(void, normalise, (const float* x, const float* w, float factor, int n, float* out))                             \
+    X(void, add, (const float* x, int n, float* y))                                                                    \
+    X(void, axpy, (float a, const float* x, int n, float* y))                                                          \
+    X(void, scale, (float a, int n, float* y))                                                                         \
+    X(void, siluMultiply, (const float* gate, const float* up, int n, float* out))                                    \
+    X(void, silu, (float factor, int n, float* x))                                                                     \
+    X(void, sigmoidMultiply, (const float* gate, int n, float* x))                                                    \
+    X(float, softmax, (float* x, int n))                                                                               \
+    X(void, convolve, (const float* const* taps, const float* const* weights, int kernel, int n, float* out))         \
+    X(void, mixStreams, (const float* normed, float* gates, int streams, int n, float* out))                          \
+    X(void, attend, (const AttentionRun* run))                                                                         \
+    X(void, delta, (const DeltaRun* run))
+
+struct Kernels {
+    const char* name;
+    int isa;
+    int width;     // outputs of a register tile
+    int tileRows;  // tokens of a register tile
+    // By type id. Quantized form where `panel` is there, float32 rows otherwise.
+    DotFn dots[TYPE_LIMIT];
+    PanelFn panels[TYPE_LIMIT];
+#define X(result, name, parameters) result(*name) parameters;
+    STRATA_KERNELS(X)
+#undef X
+};
+
+#define STRATA_ISAS(X) X(generic) X(avx2) X(avx512) X(vnni)
+#define X(name) extern const Kernels* kernels_##name();
+STRATA_ISAS(X)
+#undef X
+
+// The best table that this processor runs, not above `cap` (negative: no cap).
+const Kernels* chooseKernels(int cap);
+
+}  // namespace strata

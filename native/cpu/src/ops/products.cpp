@@ -1,0 +1,116 @@
+#include "products.h"
+
+namespace strata {
+
+namespace {
+
+// Rows up to which weights are read in stored order instead of in panels.
+constexpr int DOT_ROWS = MAX_DOT_ROWS;
+constexpr int PANEL_INPUTS = 8192;  // width x inputs of one panel: the first cache holds it
+
+void tiles(Context& c, const Matrix& m, int begin, int end, const Row* x, int rows, float* const* out, int worker) {
+    const Kernels& k = c.k;
+    const int width = k.width;
+    const bool quant = quantized(k, m.type);
+    uint8_t* memory = (uint8_t*)c.worker(worker);
+    const int chunk = PANEL_INPUTS / width;
+    PanelQ panel;
+    panel.data = (int16_t*)memory;
+    float* floats = (float*)memory;
+    panel.scale = (float*)(memory + PANEL_INPUTS * 4);
+    panel.min = panel.scale + PANEL_INPUTS / 16;
+    float* edge = panel.min + PANEL_INPUTS / 32;
+    const int64_t rowBytes = m.rowBytes();
+    float* target[16];
+    const float* source[16];
+    for (int o = begin; o < end; o += width) {
+        const int valid = end - o < width ? end - o : width;
+        const uint8_t* w = m.data + o * rowBytes;
+        if (valid < width) memset(edge, 0, size_t(rows) * width * 4);
+        for (int first = 0; first < m.inputs; first += chunk) {
+            const int count = m.inputs - first < chunk ? m.inputs - first : chunk;
+            if (quant) {
+                k.panels[m.type](w, rowBytes, valid, first / 32, count / 32, m.scale, &panel);
+            } else {
+                k.panelF(m.type, w, rowBytes, valid, first, count, m.scale, floats);
+            }
+            for (int r = 0; r < rows; r += k.tileRows) {
+                const int n = rows - r < k.tileRows ? rows - r : k.tileRows;
+                for (int i = 0; i < n; i++) {
+                    target[i] = valid < width ? edge + int64_t(r + i) * width : out[r + i] + o;
+                    source[i] = x[r + i].f + first;
+                }
+                if (quant) {
+                    k.tileQ(&panel, x + r, first / 32, n, target);
+                } else {
+                    k.tileF(source, n, floats, width, count, target);
+                }
+            }
+        }
+        if (valid < width) {
+            for (int r = 0; r < rows; r++)
+                for (int i = 0; i < valid; i++) out[r][o + i] += edge[int64_t(r) * width + i];
+        }
+    }
+}
+
+}  // namespace
+
+Row* prepareRows(Context& c, int first, int second, const float* x, int rows, int columns) {
+    Row* result = (Row*)c.take(int64_t(rows) * sizeof(Row));
+    for (int r = 0; r < rows; r++) result[r] = {x + int64_t(r) * columns, nullptr, nullptr, nullptr};
+    if (!quantized(c.k, first) && !quantized(c.k, second)) return result;
+    const int64_t blocks = (columns / 32 + 7) / 8 * 8;
+    int16_t* q = (int16_t*)c.take(rows * blocks * 64);
+    float* d = c.floats(rows * blocks);
+    float* s = c.floats(rows * blocks);
+    for (int r = 0; r < rows; r++) {
+        result[r].q = q + r * blocks * 32;
+        result[r].d = d + r * blocks;
+        result[r].s = s + r * blocks;
+    }
+    c.rows(rows, columns, [&](int r, int) {
+        const Row& row = result[r];
+        c.k.quantize(row.f, columns, (int16_t*)row.q, (float*)row.d, (float*)row.s);
+    });
+    return result;
+}
+
+void productPart(Context& c, const Matrix& m, int begin, int end, const Row* x, int rows, bool add, float* const* out,
+                 int worker) {
+    if (rows <= DOT_ROWS) {
+        float* target[MAX_DOT_ROWS];
+        for (int r = 0; r < rows; r++) target[r] = out[r] + begin;
+        c.k.dots[m.type](m.data + begin * m.rowBytes(), m.rowBytes(), end - begin, m.inputs, x, rows, m.scale, add, target);
+        return;
+    }
+    if (!add) {
+        for (int r = 0; r < rows; r++) memset(out[r] + begin, 0, size_t(end - begin) * 4);
+    }
+    tiles(c, m, begin, end, x, rows, out, worker);
+}
+
+int outputsOfClaim(const Context& c, const Matrix& m, int rows) {
+    if (rows > DOT_ROWS) return 64;
+    int64_t outputs = 65536 / m.rowBytes();
+    int64_t share = m.outputs / (2 * c.pool.threads());
+    if (outputs > share) outputs = share;
+    return int(outputs < 4 ? 4 : outputs);
+}
+
+void product(Context& c, const Matrix& m, const Row* x, int rows, bool add, float* out, int64_t outStride) {
+    const int each = outputsOfClaim(c, m, rows);
+    const int parts = (m.outputs + each - 1) / each;
+    const int blocks = (rows + TOKENS_OF_CLAIM - 1) / TOKENS_OF_CLAIM;
+    float** target = (float**)c.take(rows * int64_t(sizeof(float*)));
+    for (int r = 0; r < rows; r++) target[r] = out + r * outStride;
+    c.pool.run(parts * blocks, [&](int chunk, int worker) {
+        int begin = chunk / blocks * each;
+        int end = begin + each < m.outputs ? begin + each : m.outputs;
+        int first = chunk % blocks * TOKENS_OF_CLAIM;
+        int count = rows - first < TOKENS_OF_CLAIM ? rows - first : TOKENS_OF_CLAIM;
+        productPart(c, m, begin, end, x + first, count, add, target + first, worker);
+    });
+}
+
+}  // namespace strata
