@@ -22,7 +22,8 @@ void strata_cpu_unmap(int64_t memory, int64_t bytes);
 // Copies on all threads.
 void strata_cpu_copy(int64_t context, int64_t source, int64_t target, int64_t bytes);
 
-void strata_cpu_decode(int64_t context, int32_t type, int64_t source, int64_t target, int64_t elements);
+void strata_cpu_decode(int64_t context, int32_t type, int64_t source, int64_t target, int64_t elements,
+                       float scale);
 void strata_cpu_embed(int64_t context, int32_t type, int64_t table, int32_t columns, float scale, int64_t batch, int64_t out);
 void strata_cpu_rms_norm(int64_t context, int64_t in, int32_t rows, int32_t columns, int64_t weight, int32_t weightColumns,
                          int32_t group, float epsilon, int64_t out);

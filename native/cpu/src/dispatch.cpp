@@ -27,8 +27,8 @@ bool runs(int isa) {
 
 const Kernels* chooseKernels(int cap) {
     const Kernels* best = kernels_generic();
-#define X(name)                                                                                             \
-    if (runs(kernels_##name()->isa) && (cap < 0 || kernels_##name()->isa <= cap)) best = kernels_##name();
+#define X(name, isa) \
+    if (runs(isa) && (cap < 0 || isa <= cap)) best = kernels_##name();
     STRATA_ISAS(X)
 #undef X
     return best;

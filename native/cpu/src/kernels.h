@@ -77,8 +77,9 @@ struct Kernels {
 #undef X
 };
 
-#define STRATA_ISAS(X) X(generic) X(avx2) X(avx512) X(vnni)
-#define X(name) extern const Kernels* kernels_##name();
+// name, number; from the least to the most capable. A table is asked for only on processors that run it: its file is compiled for it.
+#define STRATA_ISAS(X) X(generic, 0) X(avx2, 1) X(avx512, 2) X(vnni, 3)
+#define X(name, isa) extern const Kernels* kernels_##name();
 STRATA_ISAS(X)
 #undef X
 

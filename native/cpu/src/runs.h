@@ -11,13 +11,16 @@ enum KvFormat : int { KV_F32 = 0, KV_F16 = 1, KV_INT8 = 2 };
 
 // Sizes of the part of a page that holds the keys (or values) of one head. Keys lie [headSize][PAGE], values [PAGE][headSize]; int8 is
 // followed by float16 scales, one for every 64 elements (or head) of a token: keys [groups][PAGE], values [PAGE][groups].
+// (Inlined always: a copy compiled for one instruction set must not serve another.)
+#define STRATA_INLINE inline __attribute__((always_inline))
+
 struct KvTile {
     int format;
     int headSize;
 
-    int groups() const { return headSize <= 64 ? 1 : (headSize + 63) / 64; }
-    int groupSize() const { return headSize <= 64 ? headSize : 64; }
-    int64_t bytes() const {
+    STRATA_INLINE int groups() const { return headSize <= 64 ? 1 : (headSize + 63) / 64; }
+    STRATA_INLINE int groupSize() const { return headSize <= 64 ? headSize : 64; }
+    STRATA_INLINE int64_t bytes() const {
         int64_t elements = int64_t(headSize) * PAGE;
         if (format == KV_F32) return elements * 4;
         if (format == KV_F16) return elements * 2;

@@ -1,9 +1,8 @@
 #define STRATA_NS avx512
-#define STRATA_INT16
 #include "simd_avx512.h"
-#include "unpack.h"
-#include "products.h"
-// The order matters: later files use the earlier ones.
+// Later headers use the earlier ones.
+#include "float_products.h"
+#include "quant_tiles.h"
 #include "elementwise.h"
 #include "attention.h"
 #include "delta.h"
@@ -13,12 +12,15 @@ namespace strata {
 const Kernels* kernels_avx512() {
     static Kernels table = {};
     if (!table.name) {
-        avx512::fillProducts(&table);
+        avx512::fillFloatProducts(&table);
+        // Products in stored order are bound by memory: those of quantized types are AVX2's.
+        const Kernels* rows = kernels_avx2();
+        table.quantize = rows->quantize;
+        for (int type = 0; type < TYPE_LIMIT; type++) {
+            if (rows->panels[type]) table.dots[type] = rows->dots[type];
+        }
+        avx512::fillQuantTiles(&table);
         avx512::fillElementwise(&table);
-        table.quantize = avx512::quantize;
-        table.tileF = avx512::tileF;
-        table.panelF = avx512::panelF;
-        table.tileQ = avx512::tileQ;
         table.attend = avx512::attend;
         table.delta = avx512::delta;
         table.isa = 2;

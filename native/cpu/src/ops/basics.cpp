@@ -26,12 +26,13 @@ void strata_cpu_copy(int64_t context, int64_t source, int64_t target, int64_t by
     });
 }
 
-void strata_cpu_decode(int64_t context, int32_t type, int64_t source, int64_t target, int64_t elements) {
+void strata_cpu_decode(int64_t context, int32_t type, int64_t source, int64_t target, int64_t elements, float scale) {
     constexpr int64_t PIECE = 65536;
     const TypeInfo& info = typeInfo(type);
     at(context).pool.run(int((elements + PIECE - 1) / PIECE), [&](int chunk, int) {
         int64_t from = chunk * PIECE;
         info.decode((const uint8_t*)source + rowBytes(type, from), (float*)target + from, int(std::min(PIECE, elements - from)));
+        if (scale != 1) at(context).k.scale(scale, int(std::min(PIECE, elements - from)), (float*)target + from);
     });
 }
 

@@ -1,0 +1,151 @@
+// Register tiles over quantized weights (prompts).
+//
+// `panelQuant` unpacks width x some blocks of weights into interleaved int16 pairs in a buffer of the first cache's size, `tileQ` runs a
+// register tile of MR tokens x 2 vectors of outputs over it: int32 sums inside a block of 32, float32 between blocks. Bytes moved: the
+// weights once for each run of token rows.
+#pragma once
+#include "float_products.h"
+#include "unpack.h"
+
+namespace strata::STRATA_NS {
+
+// 8 rows of 8 pairs to 8 pairs of 8 rows; pair i goes to target + i * stride.
+static inline void transpose8(const __m256i* in, int32_t* target, int stride) {
+    __m256i t[8], u[8];
+    for (int i = 0; i < 4; i++) {
+        t[2 * i] = _mm256_unpacklo_epi32(in[2 * i], in[2 * i + 1]);
+        t[2 * i + 1] = _mm256_unpackhi_epi32(in[2 * i], in[2 * i + 1]);
+    }
+    for (int i = 0; i < 2; i++) {
+        u[4 * i] = _mm256_unpacklo_epi64(t[4 * i], t[4 * i + 2]);
+        u[4 * i + 1] = _mm256_unpackhi_epi64(t[4 * i], t[4 * i + 2]);
+        u[4 * i + 2] = _mm256_unpacklo_epi64(t[4 * i + 1], t[4 * i + 3]);
+        u[4 * i + 3] = _mm256_unpackhi_epi64(t[4 * i + 1], t[4 * i + 3]);
+    }
+    for (int i = 0; i < 4; i++) {
+        _mm256_storeu_si256((__m256i*)(target + i * stride), _mm256_permute2x128_si256(u[i], u[i + 4], 0x20));
+        _mm256_storeu_si256((__m256i*)(target + (i + 4) * stride), _mm256_permute2x128_si256(u[i], u[i + 4], 0x31));
+    }
+}
+
+template <class T>
+static void panelQuant(const uint8_t* w, int64_t rowBytes, int rows, int firstBlock, int blocks, float scale, PanelQ* panel) {
+    panel->blocks = blocks;
+    panel->halves = T::HALVES;
+    panel->hasMin = T::HAS_MIN;
+    const uint8_t* start = w + int64_t(firstBlock / T::SUBS) * T::BYTES;
+    int skipped = firstBlock % T::SUBS;
+    for (int group = 0; group < NR; group += 8) {
+        // Rows beyond the last repeat it: their results are never read.
+        const uint8_t* row[8];
+        for (int j = 0; j < 8; j++) row[j] = start + (group + j < rows ? group + j : rows - 1) * rowBytes;
+        for (int b = 0; b < blocks; b++) {
+            __m256i even[8], odd[8];
+            int at = skipped + b;
+            for (int j = 0; j < 8; j++) {
+                Pair pair = T::unpack(row[j] + at / T::SUBS * T::BYTES, at % T::SUBS);
+                even[j] = pair.even;
+                odd[j] = pair.odd;
+            }
+            int32_t* target = (int32_t*)panel->data + b * 16 * NR + group;
+            transpose8(even, target, NR);
+            transpose8(odd, target + 8 * NR, NR);
+        }
+        for (int j = 0; j < 8; j++) {
+            for (int b = 0; b < blocks; b += 8) {
+                int at = skipped + b;
+                int n = blocks - b < 8 ? blocks - b : 8;
+                const uint8_t* p = row[j] + at / T::SUBS * T::BYTES;
+                if constexpr (T::HALVES == 2) {
+                    alignas(32) float values[16];
+                    T::scales16(p, n, values);
+                    for (int i = 0; i < 2 * n; i++) panel->scale[(2 * b + i) * NR + group + j] = scale * values[i];
+                } else {
+                    alignas(32) float values[8];
+                    _mm256_store_ps(values, T::scales(p, n));
+                    for (int i = 0; i < n; i++) panel->scale[(b + i) * NR + group + j] = scale * values[i];
+                    if constexpr (T::HAS_MIN) {
+                        _mm256_store_ps(values, T::mins(p, n));
+                        for (int i = 0; i < n; i++) panel->min[(b + i) * NR + group + j] = scale * values[i];
+                    }
+                }
+            }
+        }
+    }
+}
+
+template <int R, int PAIRS>
+static inline __attribute__((always_inline)) void accumulatePairs(const int16_t* panel, const int16_t* const* x, int first,
+                                                                  VI (*sums)[NV]) {
+#pragma GCC unroll 4
+    for (int i = first; i < first + PAIRS; i++) {
+        VI w[NV];
+        for (int v = 0; v < NV; v++) w[v] = iload(panel + (i * NR + v * W) * 2);
+        for (int r = 0; r < R; r++) {
+            VI a = ibroadcast(x[r] + 2 * i);
+            for (int v = 0; v < NV; v++) sums[r][v] = idot(sums[r][v], w[v], a);
+        }
+    }
+}
+
+template <int R>
+static inline __attribute__((always_inline)) void addScaled(VI (*sums)[NV], const float* scale, const float* d, float* const* c) {
+    for (int v = 0; v < NV; v++) {
+        VF s = vload(scale + v * W);
+        for (int r = 0; r < R; r++) {
+            VF factor = vmul(s, vset(d[r]));
+            vstore(c[r] + v * W, vfma(ifloat(sums[r][v]), factor, vload(c[r] + v * W)));
+            sums[r][v] = izero();
+        }
+    }
+}
+
+template <int R>
+static void tileQuantRows(const PanelQ* panel, const Row* x, int firstBlock, float* const* c) {
+    for (int b = 0; b < panel->blocks; b++) {
+        const int16_t* data = panel->data + b * 32 * NR;
+        const int16_t* q[R];
+        float d[R];
+        for (int r = 0; r < R; r++) {
+            q[r] = x[r].q + 32 * (firstBlock + b);
+            d[r] = x[r].d[firstBlock + b];
+        }
+        VI sums[R][NV];
+        for (int r = 0; r < R; r++)
+            for (int v = 0; v < NV; v++) sums[r][v] = izero();
+        if (panel->halves == 2) {
+            // Pairs 0-3 and 8-11 hold the first 16 elements of the block.
+            accumulatePairs<R, 4>(data, q, 0, sums);
+            accumulatePairs<R, 4>(data, q, 8, sums);
+            addScaled<R>(sums, panel->scale + 2 * b * NR, d, c);
+            accumulatePairs<R, 4>(data, q, 4, sums);
+            accumulatePairs<R, 4>(data, q, 12, sums);
+            addScaled<R>(sums, panel->scale + (2 * b + 1) * NR, d, c);
+        } else {
+            accumulatePairs<R, 16>(data, q, 0, sums);
+            addScaled<R>(sums, panel->scale + b * NR, d, c);
+        }
+        if (panel->hasMin) {
+            for (int v = 0; v < NV; v++) {
+                VF min = vload(panel->min + b * NR + v * W);
+                for (int r = 0; r < R; r++) {
+                    vstore(c[r] + v * W, vfma(min, vset(x[r].s[firstBlock + b]), vload(c[r] + v * W)));
+                }
+            }
+        }
+    }
+}
+
+// c[r][0..NR) += products of the panel's blocks, which start at block firstBlock of the rows.
+static void tileQ(const PanelQ* panel, const Row* x, int firstBlock, int rows, float* const* c) {
+    STRATA_BY_ROWS(rows, tileQuantRows, panel, x, firstBlock, c)
+}
+
+static void fillQuantTiles(Kernels* k) {
+    k->tileQ = tileQ;
+#define X(name) k->panels[name] = panelQuant<Unpack##name>;
+    STRATA_UNPACKED(X)
+#undef X
+}
+
+}  // namespace strata::STRATA_NS

@@ -1,0 +1,40 @@
+package dev.strata.cpu;
+
+import dev.strata.os.OperatingSystem;
+import java.util.BitSet;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How the CPU backend runs.
+ *
+ * @param threads threads that compute, the caller's included
+ * @param cap highest instruction set to use, or null for the processor's best
+ * @param pin whether each worker thread is bound to one of the process's processors
+ */
+public record CpuSettings(int threads, @Nullable CpuIsa cap, boolean pin) {
+    public CpuSettings {
+        if (threads < 1 || threads > 1024) {
+            throw new IllegalArgumentException("threads is " + threads + "; give 1 to 1024");
+        }
+    }
+
+    /** One thread for every processor that the process may use. */
+    public static CpuSettings standard() {
+        return new CpuSettings(processors().size(), null, true);
+    }
+
+    public CpuSettings withThreads(int count) {
+        return new CpuSettings(count, cap, pin);
+    }
+
+    public CpuSettings withCap(@Nullable CpuIsa isa) {
+        return new CpuSettings(threads, isa, pin);
+    }
+
+    /** Numbers of the processors that the process may use. */
+    static List<Integer> processors() {
+        BitSet allowed = OperatingSystem.current().affinity();
+        return allowed.stream().boxed().toList();
+    }
+}

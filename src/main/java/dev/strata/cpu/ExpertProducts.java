@@ -1,0 +1,111 @@
+package dev.strata.cpu;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import dev.strata.cpu.jni.CpuKernels;
+import dev.strata.device.ExpertLayout;
+import dev.strata.device.Routing;
+import dev.strata.device.Tensor;
+import java.lang.foreign.MemorySegment;
+import java.util.BitSet;
+
+/**
+ * Products of routed experts. Experts in addressable memory are read where they lie, in one call. The others are copied to a staging area,
+ * as many at a time as it holds; results wait per (row, choice) pair and are summed at the end, in the order of the routing.
+ */
+final class ExpertProducts implements AutoCloseable {
+    private static final long STAGING_BYTES = 256L << 20;
+
+    private final CpuContext context;
+    private CpuBuffer results = CpuBuffer.of(MemorySegment.NULL);
+    private CpuBuffer staging = CpuBuffer.of(MemorySegment.NULL);
+    private final BitSet missing = new BitSet();
+
+    ExpertProducts(CpuContext context) {
+        this.context = context;
+    }
+
+    void run(ExpertTable table, Tensor in, Routing routing, Tensor out) {
+        int rows = in.rows();
+        int used = routing.used();
+        ExpertLayout layout = table.layout();
+        long bytes = 4L * rows * used * layout.hidden();
+        if (bytes > results.bytes()) {
+            results.close();
+            results = CpuBuffer.allocate(bytes, "expert results");
+        }
+        if (table.complete()) {
+            products(table, table.resident(), in, routing, rows);
+        } else {
+            stagedProducts(table, in, routing, rows);
+        }
+        CpuKernels.strata_cpu_expert_sum(
+                context.address(),
+                layout.hidden(),
+                results.address(),
+                routing.weights().address(),
+                rows,
+                used,
+                out.address());
+    }
+
+    private void stagedProducts(ExpertTable table, Tensor in, Routing routing, int rows) {
+        long blob = (table.layout().blobBytes() + 63) / 64 * 64;
+        if (staging.bytes() < blob) {
+            staging.close();
+            staging = CpuBuffer.allocate(Math.max(STAGING_BYTES, blob), "staged experts");
+        }
+        missing.clear();
+        boolean any = false;
+        MemorySegment ids = routing.ids().host();
+        for (int pair = 0; pair < rows * routing.used(); pair++) {
+            int expert = ids.getAtIndex(JAVA_INT, pair);
+            if (table.resident().has(expert) || table.locate(expert)) {
+                any = true;
+            } else {
+                missing.set(expert);
+            }
+        }
+        if (any) {
+            products(table, table.resident(), in, routing, rows);
+        }
+        int room = Math.toIntExact(staging.bytes() / blob);
+        int first = missing.nextSetBit(0);
+        while (first >= 0) {
+            int count = 0;
+            int next = first;
+            for (; next >= 0 && count < room; next = missing.nextSetBit(next + 1)) {
+                table.stage(next, staging.host().asSlice(count++ * blob, blob));
+            }
+            products(table, table.staged(), in, routing, rows);
+            for (int expert = first; expert != next && expert >= 0; expert = missing.nextSetBit(expert + 1)) {
+                table.staged().remove(expert);
+            }
+            first = next;
+        }
+    }
+
+    private void products(ExpertTable table, ExpertAddresses addresses, Tensor in, Routing routing, int rows) {
+        ExpertLayout layout = table.layout();
+        CpuKernels.strata_cpu_expert_results(
+                context.address(),
+                layout.experts(),
+                layout.hidden(),
+                layout.intermediate(),
+                layout.gateType().id(),
+                layout.upType().id(),
+                layout.downType().id(),
+                addresses.address(),
+                routing.ids().address(),
+                rows,
+                routing.used(),
+                in.address(),
+                results.address());
+    }
+
+    @Override
+    public void close() {
+        results.close();
+        staging.close();
+    }
+}

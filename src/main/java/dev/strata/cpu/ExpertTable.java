@@ -1,0 +1,81 @@
+package dev.strata.cpu;
+
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
+
+import dev.strata.device.ExpertLayer;
+import dev.strata.device.ExpertLayout;
+import dev.strata.device.ExpertSource;
+import dev.strata.device.ExpertView;
+import java.lang.foreign.MemorySegment;
+
+/** The experts of one layer: those that lie in addressable memory, and those whose blobs have been staged for the running product. */
+final class ExpertTable implements ExpertLayer {
+    private final ExpertSource source;
+    private final int layer;
+    private final ExpertLayout layout;
+    private final ExpertAddresses resident;
+    private final ExpertAddresses staged;
+    private final boolean complete;
+
+    ExpertTable(ExpertSource source, int layer, CpuArena arena) {
+        this.source = source;
+        this.layer = layer;
+        this.layout = source.layout(layer);
+        this.resident = new ExpertAddresses(layout.experts(), arena);
+        this.staged = new ExpertAddresses(layout.experts(), arena);
+        boolean all = true;
+        for (int expert = 0; expert < layout.experts(); expert++) {
+            all &= locate(expert);
+        }
+        this.complete = all;
+    }
+
+    @Override
+    public ExpertLayout layout() {
+        return layout;
+    }
+
+    ExpertAddresses resident() {
+        return resident;
+    }
+
+    ExpertAddresses staged() {
+        return staged;
+    }
+
+    /** Whether every expert is read where it lies. */
+    boolean complete() {
+        return complete;
+    }
+
+    /** Whether the source has the expert in addressable memory now. */
+    boolean locate(int expert) {
+        ExpertView view = source.view(layer, expert);
+        if (view == null) {
+            return false;
+        }
+        resident.put(
+                expert, view.gate().address(), view.up().address(), view.down().address());
+        resident.factors(expert, view.gateScale(), view.upScale(), view.downScale());
+        return true;
+    }
+
+    /** Copies the expert's blob to {@code blob} and enters it among the staged ones. */
+    void stage(int expert, MemorySegment blob) {
+        source.copyBlob(layer, expert, blob.asSlice(0, layout.blobBytes()));
+        long base = blob.address();
+        staged.put(expert, base, base + layout.upOffset(), base + layout.downOffset());
+        staged.factors(expert, factor(blob, 0), factor(blob, 1), factor(blob, 2));
+    }
+
+    private float factor(MemorySegment blob, int index) {
+        return layout.scaled() ? blob.get(JAVA_FLOAT_UNALIGNED, layout.tailOffset() + 4L * index) : 1;
+    }
+
+    static ExpertTable of(ExpertLayer layer) {
+        if (layer instanceof ExpertTable table) {
+            return table;
+        }
+        throw new IllegalArgumentException("experts of another backend: " + layer);
+    }
+}

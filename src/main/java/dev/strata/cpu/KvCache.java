@@ -1,0 +1,72 @@
+package dev.strata.cpu;
+
+import dev.strata.cpu.jni.CpuKernels;
+import dev.strata.device.AttentionShape;
+import dev.strata.device.DeviceException;
+import dev.strata.device.KvFormat;
+import dev.strata.device.LayerState;
+
+/** Keys and values of one attention layer: pages x heads tiles each. Keys of a tile lie [headSize][64], values [64][headSize]. */
+final class KvCache implements LayerState.Kv {
+    private final int format;
+    private final long pageBytes;
+    private final CpuBuffer keys;
+    private final CpuBuffer values;
+
+    private KvCache(int format, long pageBytes, CpuBuffer keys, CpuBuffer values) {
+        this.format = format;
+        this.pageBytes = pageBytes;
+        this.keys = keys;
+        this.values = values;
+    }
+
+    static KvCache create(AttentionShape shape, KvFormat format, int pages) {
+        int code = switch (format) {
+            case F32 -> 0;
+            case F16 -> 1;
+            case INT8 -> 2;
+            case Q4 ->
+                throw new DeviceException(
+                        DeviceException.Kind.UNSUPPORTED,
+                        "the CPU backend keeps keys and values as f32, f16 or int8, not q4");
+        };
+        long pageBytes = CpuKernels.strata_cpu_kv_tile_bytes(code, shape.headSize()) * shape.kvHeads();
+        return new KvCache(
+                code,
+                pageBytes,
+                CpuBuffer.allocate(pageBytes * pages, "attention keys"),
+                CpuBuffer.allocate(pageBytes * pages, "attention values"));
+    }
+
+    int format() {
+        return format;
+    }
+
+    long keys() {
+        return keys.address();
+    }
+
+    long values() {
+        return values.address();
+    }
+
+    void copyPage(int from, int to) {
+        copy(keys, from, to);
+        copy(values, from, to);
+    }
+
+    private void copy(CpuBuffer buffer, int from, int to) {
+        buffer.host().asSlice(to * pageBytes, pageBytes).copyFrom(buffer.host().asSlice(from * pageBytes, pageBytes));
+    }
+
+    @Override
+    public long bytes() {
+        return keys.bytes() + values.bytes();
+    }
+
+    @Override
+    public void close() {
+        keys.close();
+        values.close();
+    }
+}
