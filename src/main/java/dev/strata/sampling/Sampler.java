@@ -1,6 +1,7 @@
 package dev.strata.sampling;
 
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -52,19 +53,40 @@ public final class Sampler {
      */
     public int sample(MemorySegment logits, int row) {
         scratch.load(logits, row);
-        double logSum = topLogprobs >= 0 ? scratch.logSum() : 0;
-        int[] top = topLogprobs > 0 ? scratch.top(topLogprobs) : new int[0];
-        float[] topValues = new float[top.length];
-        for (int i = 0; i < top.length; i++) {
-            topValues[i] = (float) (scratch.logits[top[i]] - logSum);
+        if (topLogprobs < 0) {
+            return choose();
         }
+        // Before choosing, which changes the loaded logits.
+        double logSum = scratch.logSum();
+        int[] top = scratch.top(topLogprobs);
+        float[] topValues = values(scratch, top, logSum);
         int token = choose();
-        if (topLogprobs >= 0) {
-            float own = logits.getAtIndex(
-                    java.lang.foreign.ValueLayout.JAVA_FLOAT, (long) row * scratch.vocabulary() + token);
-            logprobs = new Logprobs(token, (float) (own - logSum), top, topValues);
-        }
+        logprobs = new Logprobs(token, (float) (at(logits, row, token) - logSum), top, topValues);
         return token;
+    }
+
+    /**
+     * Log probability of a token that is known already, such as one of a prompt.
+     *
+     * @throws LogitsException when a logit is not finite
+     */
+    public static Logprobs measure(SamplerScratch scratch, MemorySegment logits, int row, int token, int topLogprobs) {
+        scratch.load(logits, row);
+        double logSum = scratch.logSum();
+        int[] top = scratch.top(topLogprobs);
+        return new Logprobs(token, (float) (scratch.logits[token] - logSum), top, values(scratch, top, logSum));
+    }
+
+    private static float[] values(SamplerScratch scratch, int[] tokens, double logSum) {
+        float[] values = new float[tokens.length];
+        for (int i = 0; i < tokens.length; i++) {
+            values[i] = (float) (scratch.logits[tokens[i]] - logSum);
+        }
+        return values;
+    }
+
+    private float at(MemorySegment logits, int row, int token) {
+        return logits.getAtIndex(ValueLayout.JAVA_FLOAT, (long) row * scratch.vocabulary() + token);
     }
 
     private int choose() {

@@ -1,0 +1,32 @@
+package dev.strata.engine;
+
+/**
+ * Shares time between reading prompts and decoding: a chunk of a prompt that took a while is followed by decode steps for their share of
+ * the time, so that a long prompt never stalls the answers that stream beside it.
+ */
+final class Balance {
+    private final double decodeShare;
+    private long owedNanos;
+
+    /** @param decodeShare part of the time that decoding gets while both have work, below 1 */
+    Balance(double decodeShare) {
+        this.decodeShare = decodeShare;
+    }
+
+    /** Whether the next pass reads a prompt. */
+    boolean readNext(boolean reading, boolean decoding) {
+        if (!reading || !decoding) {
+            owedNanos = 0;
+            return reading;
+        }
+        return owedNanos <= 0;
+    }
+
+    void didRead(long nanos) {
+        owedNanos = (long) (nanos * decodeShare / (1 - decodeShare));
+    }
+
+    void didDecode(long nanos) {
+        owedNanos -= nanos;
+    }
+}

@@ -1,0 +1,98 @@
+package dev.strata.engine;
+
+import dev.strata.device.Batch;
+import dev.strata.model.Model;
+import dev.strata.sampling.LogitsException;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Decode steps: one pass reads the last token of every sequence, with its drafts behind it. A draft is right when it is the very token that is
+ * sampled from the row before it, so texts and their distribution are those without drafts.
+ */
+final class Decoding {
+    private final Model model;
+    private final Passes passes;
+    private final Outcomes outcomes;
+    private final Drafting drafting;
+    private final EngineCounters counters;
+
+    Decoding(Model model, Passes passes, Outcomes outcomes, Drafting drafting, EngineCounters counters) {
+        this.model = model;
+        this.passes = passes;
+        this.outcomes = outcomes;
+        this.drafting = drafting;
+        this.counters = counters;
+    }
+
+    /** The parts of the next step. A suspect sequence goes alone. */
+    List<Part> plan(List<Sequence> running) {
+        List<Part> parts = new ArrayList<>(running.size());
+        int decoding = 0;
+        for (Sequence sequence : running) {
+            decoding += sequence.reading() ? 0 : 1;
+        }
+        int window = drafting.window(decoding);
+        int rows = 0;
+        for (Sequence sequence : running) {
+            if (sequence.reading() || (sequence.suspect && !parts.isEmpty())) {
+                continue;
+            }
+            int drafts = Math.min(sequence.draftCount, window - 1);
+            if (rows + 1 + drafts > passes.mostLogitRows()) {
+                break;
+            }
+            parts.add(new Part(sequence, rows, 1 + drafts, sequence.past, drafts));
+            rows += 1 + drafts;
+            if (sequence.suspect) {
+                break;
+            }
+        }
+        return parts;
+    }
+
+    /** Runs the step; the pages of all parts are there. */
+    void run(List<Part> parts) {
+        Batch batch = passes.verify(parts);
+        long now = System.nanoTime();
+        List<Part> done = new ArrayList<>(parts.size());
+        for (int i = 0; i < parts.size(); i++) {
+            Part part = parts.get(i);
+            int taken = take(part, now);
+            if (batch.hold()) {
+                model.commit(batch, i, taken);
+            }
+            done.add(new Part(part.sequence(), part.firstRow(), taken, part.past(), 0));
+        }
+        counters.decodeRows.add(parts.size());
+        drafting.after(done, parts.size());
+    }
+
+    /** Samples row by row as long as the drafts were right; returns the rows that belong to the text. */
+    private int take(Part part, long now) {
+        Sequence sequence = part.sequence();
+        sequence.passes++;
+        sequence.draftsOffered += part.drafts();
+        counters.draftsOffered.add(part.drafts());
+        int taken = 0;
+        try {
+            while (true) {
+                int token = sequence.sampler.sample(passes.logits(), part.firstRow() + taken);
+                taken++;
+                sequence.past++;
+                outcomes.token(sequence, token, now);
+                boolean right = taken <= part.drafts() && sequence.drafts[taken - 1] == token;
+                if (right) {
+                    sequence.draftsAccepted++;
+                    counters.draftsAccepted.increment();
+                }
+                if (!right || sequence.ended) {
+                    return taken;
+                }
+            }
+        } catch (LogitsException e) {
+            outcomes.fail(sequence, Errors.logits(e), now);
+            return Math.max(1, taken);
+        }
+    }
+}

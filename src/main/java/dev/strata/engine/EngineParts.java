@@ -1,0 +1,167 @@
+package dev.strata.engine;
+
+import dev.strata.config.EngineOptions;
+import dev.strata.config.Variable;
+import dev.strata.config.Variables;
+import dev.strata.model.Model;
+import dev.strata.model.ModelConfig.Architecture;
+import dev.strata.sampling.SamplerScratch;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Consumer;
+
+/** The objects of a running engine, put together. */
+final class EngineParts implements AutoCloseable {
+    /** With more sequences than these decoding at once, nothing is drafted. */
+    private static final int MOST_DRAFTING = 4;
+    /** Rows of logits for prompts whose log probabilities are asked for. */
+    private static final int ECHO_ROWS = 64;
+
+    /**
+     * How to run.
+     *
+     * @param decodeShare see {@link Variable#BATCH_DECODE_SHARE}
+     * @param watchdogNanos see {@link Variable#WATCHDOG_S}
+     */
+    record Settings(EngineOptions options, double decodeShare, long watchdogNanos) {
+        static Settings of(EngineOptions options, Variables variables) {
+            return new Settings(
+                    options,
+                    variables.real(Variable.BATCH_DECODE_SHARE).orElse(0.5),
+                    variables.whole(Variable.WATCHDOG_S).orElse(300) * 1_000_000_000L);
+        }
+    }
+
+    private final EngineOptions options;
+    private final SamplerScratch scratch;
+    private final EngineCounters counters;
+    private final Delivery delivery;
+    private final Passes passes;
+    private final SequenceStore store;
+    private final StepLoop loop;
+    private final Watchdog watchdog;
+
+    private EngineParts(
+            EngineOptions options,
+            SamplerScratch scratch,
+            EngineCounters counters,
+            Delivery delivery,
+            Passes passes,
+            SequenceStore store,
+            StepLoop loop,
+            Watchdog watchdog) {
+        this.options = options;
+        this.scratch = scratch;
+        this.counters = counters;
+        this.delivery = delivery;
+        this.passes = passes;
+        this.store = store;
+        this.loop = loop;
+        this.watchdog = watchdog;
+    }
+
+    static EngineParts create(Model model, TextSide text, Settings settings, Consumer<String> onDeath) {
+        EngineOptions options = settings.options();
+        boolean recurrent = isRecurrent(model.config().architecture());
+        int chunk = Math.min(options.chunk(), model.maxRows());
+        int window = Math.max(1, options.speculation().window());
+        int logitRows =
+                Math.min(model.maxRows(), Math.max(ECHO_ROWS, Math.max(options.parallel(), window * MOST_DRAFTING)));
+        SamplerScratch scratch = new SamplerScratch(model.config().vocabulary());
+        EngineCounters counters = new EngineCounters();
+        Delivery delivery = new Delivery();
+        Passes passes = new Passes(model, logitRows);
+        int spare = Math.max(0, model.slots() - options.parallel() - 1);
+        SequenceStore store = new SequenceStore(model, recurrent, Math.min(options.checkpoints(), spare));
+        Outcomes outcomes = new Outcomes(text, delivery, counters);
+        Drafting drafting = new Drafting(model, passes, options.speculation(), MOST_DRAFTING);
+        Stops stops = new Stops(recurrent, options.checkpointEvery());
+        Reading reading = new Reading(passes, store, outcomes, drafting, counters, scratch, text, stops, chunk);
+        Decoding decoding = new Decoding(model, passes, outcomes, drafting, counters);
+        StepLoop loop = new StepLoop(
+                model,
+                passes,
+                store,
+                reading,
+                decoding,
+                outcomes,
+                new Balance(settings.decodeShare()),
+                counters,
+                text,
+                options.parallel(),
+                chunk,
+                window,
+                broken -> onDeath.accept(broken.toString()));
+        Watchdog watchdog = new Watchdog(
+                loop,
+                settings.watchdogNanos(),
+                () -> onDeath.accept("one step took more than " + settings.watchdogNanos() / 1_000_000_000 + " s"));
+        return new EngineParts(options, scratch, counters, delivery, passes, store, loop, watchdog);
+    }
+
+    /** Whether states of a text are more than its keys and values. */
+    static boolean isRecurrent(Architecture architecture) {
+        return architecture != Architecture.QWEN3_MOE;
+    }
+
+    /** State slots that a model needs: for the sequences, the checkpoints and one embedding. */
+    static int slots(EngineOptions options, Architecture architecture) {
+        return options.parallel() + 1 + (isRecurrent(architecture) ? options.checkpoints() : 0);
+    }
+
+    void start() {
+        delivery.start();
+        loop.start();
+        watchdog.start();
+    }
+
+    StepLoop loop() {
+        return loop;
+    }
+
+    Delivery delivery() {
+        return delivery;
+    }
+
+    SamplerScratch scratch() {
+        return scratch;
+    }
+
+    EngineCounters counters() {
+        return counters;
+    }
+
+    SequenceStore store() {
+        return store;
+    }
+
+    int parallel() {
+        return options.parallel();
+    }
+
+    int queueLimit() {
+        return options.queueLimit();
+    }
+
+    /** Roughly right while the step loop runs. */
+    Map<String, Object> cacheFigures() {
+        Map<String, Object> figures = new LinkedHashMap<>();
+        figures.put("pages", store.pages().total());
+        figures.put("pages_free", store.pages().free());
+        figures.put("pages_cached", store.tree().nodes());
+        figures.put("checkpoints", store.tree().checkpoints());
+        return figures;
+    }
+
+    @Override
+    public void close() {
+        watchdog.close();
+        try {
+            loop.stop();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        delivery.close();
+        passes.close();
+    }
+}

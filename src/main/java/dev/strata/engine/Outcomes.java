@@ -1,0 +1,111 @@
+package dev.strata.engine;
+
+import dev.strata.api.ApiError;
+import dev.strata.api.Delta;
+import dev.strata.api.FinishReason;
+import dev.strata.api.Timings;
+import dev.strata.api.Usage;
+import dev.strata.sampling.TokenConstraint;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/** What becomes of a sampled token: text for the client, or the end of the answer. Used by the step loop alone. */
+final class Outcomes {
+    /** So many equal tokens in a row end an answer. */
+    static final int MOST_EQUAL_TOKENS = 256;
+
+    private final TextSide text;
+    private final Delivery delivery;
+    private final EngineCounters counters;
+    private final List<Delta> deltas = new ArrayList<>();
+
+    Outcomes(TextSide text, Delivery delivery, EngineCounters counters) {
+        this.text = text;
+        this.delivery = delivery;
+        this.counters = counters;
+    }
+
+    /** Takes the token that was sampled for {@code sequence}; afterwards {@link Sequence#ended} says whether it was the last. */
+    void token(Sequence sequence, int token, long now) {
+        if (sequence.generated() == 0) {
+            sequence.firstTokenNanos = now;
+        }
+        int equal = sequence.append(token);
+        sequence.sampler.accept(token);
+        counters.tokensGenerated.increment();
+        boolean end = text.isEnd(token);
+        boolean stopped = end && !sequence.request.request.ignoreEndToken();
+        if (!end) {
+            stopped = sequence.answer.token(token, sequence.sampler.logprobs(), deltas);
+            send(sequence);
+        }
+        TokenConstraint constraint = sequence.sampler.constraint();
+        if (stopped || (constraint != null && end)) {
+            finish(sequence, FinishReason.STOP, now);
+        } else if (equal >= MOST_EQUAL_TOKENS) {
+            finish(sequence, FinishReason.REPETITION, now);
+        } else if (sequence.generated() >= sequence.mostTokens) {
+            finish(sequence, FinishReason.LENGTH, now);
+        }
+    }
+
+    /** Ends an answer in good order. */
+    void finish(Sequence sequence, FinishReason reason, long now) {
+        FinishReason told = sequence.answer.end(reason, deltas);
+        send(sequence);
+        sequence.ended = true;
+        ActiveRequest request = sequence.request;
+        int cached = Math.max(0, request.cachedTokens);
+        Usage usage = new Usage(sequence.promptLength, cached, sequence.generated(), sequence.answer.reasoningTokens());
+        request.deliver(delivery, new Delta.Finished(sequence.choice, told, usage, timings(sequence, cached, now)));
+        (reason == FinishReason.CANCELLED ? counters.cancelled : counters.finished).increment();
+        RequestLog.ended(sequence, told.name().toLowerCase(Locale.ROOT), now);
+    }
+
+    /** Ends an answer that cannot go on, and with it the other choices of its request. */
+    void fail(Sequence sequence, ApiError error, long now) {
+        sequence.ended = true;
+        sequence.request.cancel();
+        sequence.request.deliver(delivery, new Delta.Failed(sequence.choice, error));
+        counters.failed.increment();
+        RequestLog.ended(sequence, "failed: " + error.message(), now);
+    }
+
+    /** Tells how much of the prompt has been read, where that was asked for. */
+    void progress(Sequence sequence, long now) {
+        if (sequence.request.request.progress() && sequence.choice == 0) {
+            sequence.request.deliver(
+                    delivery,
+                    new Delta.Progress(
+                            sequence.choice,
+                            sequence.promptLength,
+                            sequence.reused,
+                            Math.min(sequence.past, sequence.promptLength),
+                            (now - sequence.startedNanos) / 1e6));
+        }
+    }
+
+    void deliver(Sequence sequence, Delta delta) {
+        sequence.request.deliver(delivery, delta);
+    }
+
+    private void send(Sequence sequence) {
+        for (Delta delta : deltas) {
+            sequence.request.deliver(delivery, delta);
+        }
+        deltas.clear();
+    }
+
+    private static Timings timings(Sequence sequence, int cached, long now) {
+        long first = sequence.firstTokenNanos != 0 ? sequence.firstTokenNanos : now;
+        return new Timings(
+                cached,
+                sequence.readTokens,
+                sequence.begun ? (first - sequence.startedNanos) / 1e6 : 0,
+                sequence.generated(),
+                (now - first) / 1e6,
+                sequence.draftsOffered,
+                sequence.draftsAccepted);
+    }
+}

@@ -1,0 +1,99 @@
+package dev.strata.engine;
+
+import dev.strata.device.Batch;
+import dev.strata.model.Model;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Builds and runs passes of the model. Owns the memory for their logits. Used by the step loop alone. */
+final class Passes implements AutoCloseable {
+    private static final int[] NO_ROWS = new int[0];
+
+    private final Model model;
+    private final Arena arena = Arena.ofShared();
+    private final MemorySegment logits;
+    private final int logitRows;
+
+    /** @param logitRows most rows of logits that one pass may ask for */
+    Passes(Model model, int logitRows) {
+        this.model = model;
+        this.logitRows = logitRows;
+        logits = arena.allocate(4L * logitRows * model.config().vocabulary(), 64);
+    }
+
+    /** Logits of the last pass, [rows asked for, vocabulary]. */
+    MemorySegment logits() {
+        return logits;
+    }
+
+    int mostLogitRows() {
+        return logitRows;
+    }
+
+    /** Reads the parts' next tokens. */
+    Batch read(List<Part> parts, int[] wanted) {
+        int rows = rows(parts);
+        int[] tokens = new int[rows];
+        for (Part part : parts) {
+            System.arraycopy(part.sequence().tokens(), part.past(), tokens, part.firstRow(), part.rows());
+        }
+        Batch batch = new Batch(tokens, segments(parts), false);
+        model.forward(batch, wanted, logits);
+        return batch;
+    }
+
+    /** Reads every part's last token and its drafts; states are held when there are drafts. */
+    Batch verify(List<Part> parts) {
+        int rows = rows(parts);
+        int[] tokens = new int[rows];
+        int[] all = new int[rows];
+        boolean hold = false;
+        for (Part part : parts) {
+            Sequence sequence = part.sequence();
+            tokens[part.firstRow()] = sequence.tokens()[part.past()];
+            System.arraycopy(sequence.drafts, 0, tokens, part.firstRow() + 1, part.drafts());
+            hold |= part.drafts() > 0;
+        }
+        for (int i = 0; i < rows; i++) {
+            all[i] = i;
+        }
+        Batch batch = new Batch(tokens, segments(parts), hold);
+        model.forward(batch, all, logits);
+        return batch;
+    }
+
+    /** Runs the draft layer; {@code tokens} follow the source rows, which have the parts' positions. */
+    void draft(List<Part> parts, int[] tokens, int[] sourceRows, int[] wanted) {
+        model.draft(new Batch(tokens, segments(parts), false), sourceRows, wanted, logits);
+    }
+
+    static int[] noRows() {
+        return NO_ROWS;
+    }
+
+    private static int rows(List<Part> parts) {
+        return parts.getLast().end();
+    }
+
+    private static List<Batch.Segment> segments(List<Part> parts) {
+        List<Batch.Segment> segments = new ArrayList<>(parts.size());
+        for (Part part : parts) {
+            Sequence sequence = part.sequence();
+            segments.add(new Batch.Segment(
+                    part.firstRow(),
+                    part.rows(),
+                    part.past(),
+                    sequence.pageTable(part.past() + part.rows()),
+                    sequence.slot,
+                    sequence.history(part.past())));
+        }
+        return segments;
+    }
+
+    @Override
+    public void close() {
+        arena.close();
+    }
+}

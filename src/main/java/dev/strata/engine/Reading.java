@@ -1,0 +1,121 @@
+package dev.strata.engine;
+
+import dev.strata.sampling.LogitsException;
+import dev.strata.sampling.SamplerScratch;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Reads prompts: one pass takes the next tokens of the sequences that are first in line, and the answers of those read to their end begin. */
+final class Reading {
+    private final Passes passes;
+    private final SequenceStore store;
+    private final Outcomes outcomes;
+    private final Drafting drafting;
+    private final EngineCounters counters;
+    private final PromptEcho echo;
+    private final Stops stops;
+    private final int chunk;
+
+    Reading(
+            Passes passes,
+            SequenceStore store,
+            Outcomes outcomes,
+            Drafting drafting,
+            EngineCounters counters,
+            SamplerScratch scratch,
+            TextSide text,
+            Stops stops,
+            int chunk) {
+        this.passes = passes;
+        this.store = store;
+        this.outcomes = outcomes;
+        this.drafting = drafting;
+        this.counters = counters;
+        this.stops = stops;
+        this.chunk = chunk;
+        echo = new PromptEcho(text, scratch, outcomes);
+    }
+
+    /** The parts of the next pass: as many sequences, oldest first, as fit into one chunk. A suspect one is read alone. */
+    List<Part> plan(List<Sequence> running) {
+        List<Part> parts = new ArrayList<>();
+        int rows = 0;
+        int endings = 0;
+        for (Sequence sequence : running) {
+            if (!sequence.reading() || rows == chunk || endings == passes.mostLogitRows()) {
+                continue;
+            }
+            boolean alone = sequence.suspect || echo.wanted(sequence);
+            if (alone && !parts.isEmpty()) {
+                break;
+            }
+            int most = echo.wanted(sequence) ? Math.min(chunk, passes.mostLogitRows()) : chunk - rows;
+            int take = Math.min(most, stops.next(sequence) - sequence.past);
+            parts.add(new Part(sequence, rows, take, sequence.past, 0));
+            rows += take;
+            endings += take == sequence.unread() ? 1 : 0;
+            if (alone) {
+                break;
+            }
+        }
+        return parts;
+    }
+
+    /** Runs the pass; the pages of all parts are there. */
+    void run(List<Part> parts, int decoding) {
+        boolean echoing = parts.size() == 1 && echo.wanted(parts.getFirst().sequence());
+        int[] wanted = echoing ? allRows(parts.getFirst()) : endings(parts);
+        passes.read(parts, wanted);
+        long now = System.nanoTime();
+        int index = 0;
+        for (Part part : parts) {
+            Sequence sequence = part.sequence();
+            sequence.past += part.rows();
+            sequence.readTokens += part.rows();
+            counters.promptTokensRead.add(part.rows());
+            outcomes.progress(sequence, now);
+            if (echoing) {
+                echo.rows(part, passes.logits());
+                index = part.rows() - 1;
+            }
+            if (sequence.unread() == 0) {
+                begin(sequence, index++, now);
+            }
+            if (!sequence.ended) {
+                stops.reached(sequence, store);
+            }
+        }
+        drafting.after(parts, decoding);
+    }
+
+    private void begin(Sequence sequence, int row, long now) {
+        if (sequence.mostTokens == 0) {
+            outcomes.finish(sequence, dev.strata.api.FinishReason.LENGTH, now);
+            return;
+        }
+        try {
+            outcomes.token(sequence, sequence.sampler.sample(passes.logits(), row), now);
+        } catch (LogitsException e) {
+            outcomes.fail(sequence, Errors.logits(e), now);
+        }
+    }
+
+    private static int[] endings(List<Part> parts) {
+        int[] rows = new int[parts.size()];
+        int count = 0;
+        for (Part part : parts) {
+            if (part.rows() == part.sequence().unread()) {
+                rows[count++] = part.end() - 1;
+            }
+        }
+        return java.util.Arrays.copyOf(rows, count);
+    }
+
+    private static int[] allRows(Part part) {
+        int[] rows = new int[part.rows()];
+        for (int i = 0; i < rows.length; i++) {
+            rows[i] = i;
+        }
+        return rows;
+    }
+}

@@ -1,0 +1,456 @@
+package dev.strata.engine;
+
+import dev.strata.api.ApiError;
+import dev.strata.api.ApiException;
+import dev.strata.api.FinishReason;
+import dev.strata.device.Batch;
+import dev.strata.model.Model;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The one thread that uses the model. Each turn takes in what has arrived, ends what should end, lets waiting sequences begin, and runs one
+ * pass: either the next chunk of prompts or one step of all sequences that decode.
+ */
+final class StepLoop implements Runnable {
+    private static final Logger LOG = LoggerFactory.getLogger(StepLoop.class);
+    /** So many failed passes without a good one between them mean that the model itself is broken. */
+    private static final int MOST_FAILURES = 8;
+
+    private final Model model;
+    private final Passes passes;
+    private final SequenceStore store;
+    private final Reading reading;
+    private final Decoding decoding;
+    private final Outcomes outcomes;
+    private final Balance balance;
+    private final EngineCounters counters;
+    private final TextSide text;
+    private final int parallel;
+    private final int chunk;
+    private final int window;
+    private final Consumer<Throwable> onDeath;
+
+    private final Queue<List<Sequence>> inbox = new ConcurrentLinkedQueue<>();
+    private final Queue<EmbeddingJob> embeddings = new ConcurrentLinkedQueue<>();
+    private final ArrayDeque<Sequence> waiting = new ArrayDeque<>();
+    private final List<Sequence> running = new ArrayList<>();
+    private final Thread thread;
+    private final AtomicInteger notBegun = new AtomicInteger();
+    private volatile int runningNow;
+    private volatile boolean stopping;
+    private volatile boolean awake;
+    private volatile long passStarted;
+    private long lastDecode;
+    private int failures;
+
+    StepLoop(
+            Model model,
+            Passes passes,
+            SequenceStore store,
+            Reading reading,
+            Decoding decoding,
+            Outcomes outcomes,
+            Balance balance,
+            EngineCounters counters,
+            TextSide text,
+            int parallel,
+            int chunk,
+            int window,
+            Consumer<Throwable> onDeath) {
+        this.model = model;
+        this.passes = passes;
+        this.store = store;
+        this.reading = reading;
+        this.decoding = decoding;
+        this.outcomes = outcomes;
+        this.balance = balance;
+        this.counters = counters;
+        this.text = text;
+        this.parallel = parallel;
+        this.chunk = chunk;
+        this.window = window;
+        this.onDeath = onDeath;
+        thread = Thread.ofPlatform().name("strata-steps").unstarted(this);
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    /** Sequences of one request, the first choice first. */
+    void submit(List<Sequence> choices) {
+        notBegun.addAndGet(choices.size());
+        inbox.add(choices);
+        wake();
+    }
+
+    void submit(EmbeddingJob job) {
+        embeddings.add(job);
+        wake();
+    }
+
+    void wake() {
+        awake = true;
+        LockSupport.unpark(thread);
+    }
+
+    int waiting() {
+        return notBegun.get();
+    }
+
+    int running() {
+        return runningNow;
+    }
+
+    /** When the pass that runs now began, in {@link System#nanoTime}; 0 when none runs. */
+    long passStarted() {
+        return passStarted;
+    }
+
+    Thread thread() {
+        return thread;
+    }
+
+    /** Ends everything that runs or waits as cancelled, then the thread. */
+    void stop() throws InterruptedException {
+        stopping = true;
+        wake();
+        thread.join();
+    }
+
+    @Override
+    public void run() {
+        try {
+            while (!stopping) {
+                turn();
+            }
+            sweep(true);
+        } catch (Throwable broken) {
+            LOG.error("the engine has failed and takes no more requests", broken);
+            onDeath.accept(broken);
+            abandon(Errors.dead(broken.toString()));
+        }
+    }
+
+    private void turn() {
+        awake = false;
+        takeIn();
+        sweep(false);
+        admit();
+        boolean reads = false;
+        boolean decodes = false;
+        for (Sequence sequence : running) {
+            reads |= sequence.reading();
+            decodes |= !sequence.reading();
+        }
+        EmbeddingJob job = embeddings.peek();
+        if (balance.readNext(reads || job != null, decodes)) {
+            if (job != null) {
+                embed(job);
+            }
+            if (reads) {
+                pass(reading.plan(running), true);
+            }
+        } else if (decodes) {
+            pass(decoding.plan(running), false);
+        } else if (!awake && !stopping) {
+            lastDecode = 0;
+            LockSupport.park(this);
+        }
+        runningNow = running.size();
+    }
+
+    private void takeIn() {
+        List<Sequence> choices;
+        while ((choices = inbox.poll()) != null) {
+            waiting.addAll(choices);
+        }
+    }
+
+    /** Ends what was cancelled or is overdue. */
+    private void sweep(boolean everything) {
+        long now = System.nanoTime();
+        for (Iterator<Sequence> each = waiting.iterator(); each.hasNext(); ) {
+            Sequence sequence = each.next();
+            if (everything || sequence.request.shouldEnd(now)) {
+                each.remove();
+                notBegun.decrementAndGet();
+                end(sequence, everything, now);
+            }
+        }
+        for (Sequence sequence : running) {
+            if (everything || sequence.request.shouldEnd(now)) {
+                end(sequence, everything, now);
+            }
+        }
+        retire();
+        EmbeddingJob job = embeddings.peek();
+        while (job != null && (everything || job.sequence.request.cancelled())) {
+            store.release(job.sequence);
+            job.result.cancel(false);
+            embeddings.remove();
+            job = embeddings.peek();
+        }
+    }
+
+    private void end(Sequence sequence, boolean stop, long now) {
+        if (stop || sequence.request.cancelled()) {
+            outcomes.finish(sequence, FinishReason.CANCELLED, now);
+        } else {
+            outcomes.fail(sequence, Errors.overdue(), now);
+        }
+        leave(sequence);
+    }
+
+    /** First come, first served; a choice that shares its prompt waits until the first choice has read it. */
+    private void admit() {
+        Iterator<Sequence> each = waiting.iterator();
+        while (running.size() < parallel && each.hasNext()) {
+            Sequence sequence = each.next();
+            if (sequence.choice > 0 && !sequence.begun && !sequence.request.leaderGone) {
+                continue;
+            }
+            if (!fits(sequence)) {
+                return;
+            }
+            each.remove();
+            begin(sequence);
+            running.add(sequence);
+            runningNow = running.size();
+            notBegun.decrementAndGet();
+        }
+    }
+
+    /** Whether the text as it is now has room beside those that run; alone it always begins. */
+    private boolean fits(Sequence sequence) {
+        int left = model.pages() - (sequence.length() + window + Batch.PAGE - 1) / Batch.PAGE - 1;
+        for (Sequence other : running) {
+            left -= other.pageCount;
+        }
+        return left >= 0 || running.isEmpty();
+    }
+
+    private void begin(Sequence sequence) {
+        ActiveRequest request = sequence.request;
+        boolean again = sequence.begun;
+        if (!again) {
+            sequence.begun = true;
+            sequence.startedNanos = System.nanoTime();
+            PromptEcho.plain(sequence, text, outcomes);
+        }
+        store.begin(sequence, !PromptEcho.wanted(request));
+        if (!again) {
+            counters.promptTokensReused.add(sequence.reused);
+            if (request.cachedTokens < 0) {
+                request.cachedTokens = sequence.reused;
+            }
+            if (sequence.choice > 0) {
+                request.followed();
+            }
+        }
+    }
+
+    private void pass(List<Part> planned, boolean reads) {
+        List<Part> parts = planned;
+        while (!parts.isEmpty() && !havePages(parts, reads)) {
+            parts = reads ? reading.plan(running) : decoding.plan(running);
+        }
+        if (parts.isEmpty()) {
+            return;
+        }
+        long started = System.nanoTime();
+        passStarted = started;
+        try {
+            if (reads) {
+                reading.run(parts, decodingNow());
+            } else {
+                decoding.run(parts);
+            }
+            failures = 0;
+        } catch (RuntimeException e) {
+            failed(parts, e);
+        } finally {
+            passStarted = 0;
+        }
+        account(started, reads);
+        retire();
+    }
+
+    private int decodingNow() {
+        int count = 0;
+        for (Sequence sequence : running) {
+            count += sequence.reading() ? 0 : 1;
+        }
+        return count;
+    }
+
+    private void account(long started, boolean reads) {
+        long now = System.nanoTime();
+        if (reads) {
+            counters.readPasses.increment();
+            counters.readNanos.add(now - started);
+            balance.didRead(now - started);
+        } else {
+            counters.decodePasses.increment();
+            counters.decodeNanos.add(now - started);
+            balance.didDecode(now - started);
+            if (lastDecode != 0) {
+                counters.gap(now - lastDecode);
+            }
+            lastDecode = now;
+        }
+    }
+
+    /** Gets the pages that the pass will write; returns false when a sequence had to make room, so that the pass has to be planned anew. */
+    private boolean havePages(List<Part> parts, boolean reads) {
+        for (Part part : parts) {
+            if (!store.reach(part.sequence(), part.past() + part.rows())) {
+                makeRoom(part.sequence());
+                return false;
+            }
+            if (!reads || part.rows() == part.sequence().unread()) {
+                // Drafts are made behind the new token when there is room for them.
+                int wish = part.sequence().length() + window;
+                if ((long) part.sequence().pageCount * Batch.PAGE < wish) {
+                    store.reach(part.sequence(), wish);
+                }
+            }
+        }
+        return true;
+    }
+
+    /** The sequence that began last goes back to the head of the queue and is read again later. */
+    private void makeRoom(Sequence needing) {
+        Sequence last = running.getLast();
+        if (running.size() == 1) {
+            running.clear();
+            outcomes.fail(
+                    needing,
+                    new ApiError(
+                            ApiError.Kind.INTERNAL,
+                            "no_pages",
+                            "the key-value cache has too few pages for a text of " + needing.length() + " tokens",
+                            null),
+                    System.nanoTime());
+            leave(needing);
+            store.release(needing);
+            return;
+        }
+        LOG.info("request {} waits for pages of the key-value cache", last.request.number);
+        counters.preemptions.increment();
+        running.removeLast();
+        requeue(last);
+    }
+
+    private void requeue(Sequence sequence) {
+        store.release(sequence);
+        waiting.addFirst(sequence);
+        notBegun.incrementAndGet();
+    }
+
+    /**
+     * A pass failed. Alone, the sequence was the reason; of several, each is read again alone, so that one cannot take the others down.
+     */
+    private void failed(List<Part> parts, RuntimeException error) {
+        if (++failures > MOST_FAILURES) {
+            throw error;
+        }
+        LOG.error("a pass over {} sequences failed", parts.size(), error);
+        long now = System.nanoTime();
+        for (int i = parts.size() - 1; i >= 0; i--) {
+            Sequence sequence = parts.get(i).sequence();
+            if (sequence.ended) {
+                continue;
+            }
+            if (parts.size() == 1) {
+                outcomes.fail(sequence, Errors.pass(error), now);
+                leave(sequence);
+                store.release(sequence);
+                running.remove(sequence);
+            } else {
+                sequence.suspect = true;
+                running.remove(sequence);
+                requeue(sequence);
+            }
+        }
+    }
+
+    private void embed(EmbeddingJob job) {
+        long started = System.nanoTime();
+        passStarted = started;
+        Sequence sequence = job.sequence;
+        try {
+            if (!sequence.hasSlot()) {
+                store.begin(sequence, false);
+            }
+            int rows = Math.min(chunk, sequence.unread());
+            if (!store.reach(sequence, sequence.past + rows)) {
+                if (running.isEmpty()) {
+                    throw new IllegalStateException("the key-value cache has too few pages for this text");
+                }
+                makeRoom(running.getLast());
+                return;
+            }
+            job.read(passes, model, chunk);
+        } catch (RuntimeException e) {
+            LOG.error("an embedding failed", e);
+            job.result.completeExceptionally(new ApiException(Errors.pass(e)));
+        } finally {
+            passStarted = 0;
+        }
+        balance.didRead(System.nanoTime() - started);
+        if (job.result.isDone()) {
+            store.release(sequence);
+            embeddings.remove();
+        }
+    }
+
+    /** Takes ended sequences out of the model; what they leave behind is kept for texts that go on from there. */
+    private void retire() {
+        for (Iterator<Sequence> each = running.iterator(); each.hasNext(); ) {
+            Sequence sequence = each.next();
+            if (sequence.ended) {
+                each.remove();
+                if (sequence.generated() > 0 && !sequence.suspect && sequence.unread() == 1) {
+                    store.keep(sequence, false);
+                }
+                store.release(sequence);
+                leave(sequence);
+            }
+        }
+    }
+
+    /** A choice is over: the others need not wait for it to read the prompt. */
+    private static void leave(Sequence sequence) {
+        ActiveRequest request = sequence.request;
+        if (sequence.choice == 0) {
+            request.leaderGone = true;
+        } else if (!sequence.begun) {
+            sequence.begun = true;
+            request.followed();
+        }
+    }
+
+    /** The engine is dead; whoever declared it so has told the clients. */
+    private void abandon(ApiError error) {
+        inbox.clear();
+        waiting.clear();
+        running.clear();
+        notBegun.set(0);
+        runningNow = 0;
+        for (EmbeddingJob job : embeddings) {
+            job.result.completeExceptionally(new ApiException(error));
+        }
+        embeddings.clear();
+    }
+}

@@ -1,0 +1,254 @@
+package dev.strata.engine;
+
+import dev.strata.device.Batch;
+import dev.strata.model.Model;
+import dev.strata.model.ModelConfig;
+import dev.strata.model.ModelConfig.Architecture;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A model whose next token is a function of the whole text before. Pages hold the tokens, slots a hash of them, and every pass checks that both
+ * tell the same story, so that a page or state of another text is noticed at once.
+ */
+final class FakeModel implements Model {
+    static final int VOCABULARY = 100;
+    static final int HIDDEN = 4;
+    /** Ends an answer. */
+    static final int END = 1;
+
+    private final int[][] pages;
+    private final long[] slots;
+    private final long[] held;
+    private final int maxRows;
+    private final Architecture architecture;
+    private final boolean drafts;
+
+    final List<Batch> passes = new CopyOnWriteArrayList<>();
+    int draftCalls;
+    /** Answers get this many tokens, counted from where the last prompt part ended, before the end token; negative: never. */
+    int endAfter = -1;
+    /** Called before each pass. */
+    Consumer<Batch> before = batch -> {};
+
+    /** Logits behind this position are not numbers. */
+    int poisonedPosition = -1;
+
+    boolean closed;
+    private Batch last = new Batch(new int[0], List.of(), false);
+    private long[] rowHashes = new long[0];
+    private long[] draftHashes = new long[0];
+
+    @Nullable
+    Integer constant;
+
+    FakeModel(int maxRows, int pages, int slots, Architecture architecture, boolean drafts) {
+        this.maxRows = maxRows;
+        this.pages = new int[pages][Batch.PAGE];
+        this.slots = new long[slots];
+        this.held = new long[slots];
+        this.architecture = architecture;
+        this.drafts = drafts;
+        for (int[] page : this.pages) {
+            Arrays.fill(page, -1);
+        }
+        Arrays.fill(this.slots, -1);
+    }
+
+    @Override
+    public ModelConfig config() {
+        return new ModelConfig(
+                architecture, "fake", 1, HIDDEN, VOCABULARY, 4096, 1e-6f, List.of(END), drafts ? 1 : 0, 1000);
+    }
+
+    @Override
+    public int maxRows() {
+        return maxRows;
+    }
+
+    @Override
+    public int pages() {
+        return pages.length;
+    }
+
+    @Override
+    public int slots() {
+        return slots.length;
+    }
+
+    private static long step(long hash, int token) {
+        long mixed = (hash ^ token) * 0x9E3779B97F4A7C15L;
+        return mixed ^ (mixed >>> 29);
+    }
+
+    static long hash(int[] tokens, int length) {
+        long hash = 0;
+        for (int i = 0; i < length; i++) {
+            hash = step(hash, tokens[i]);
+        }
+        return hash;
+    }
+
+    /** The likeliest token after a text; never the end token. */
+    static int next(long hash) {
+        return 2 + (int) Long.remainderUnsigned(hash >>> 8, VOCABULARY - 2);
+    }
+
+    /** What the model writes after a text at temperature 0. */
+    static int[] continuation(int[] prompt, int count) {
+        int[] text = Arrays.copyOf(prompt, prompt.length + count);
+        for (int i = prompt.length; i < text.length; i++) {
+            text[i] = next(hash(text, i));
+        }
+        return Arrays.copyOfRange(text, prompt.length, text.length);
+    }
+
+    @Override
+    public void forward(Batch batch, int[] logitRows, MemorySegment logits) {
+        before.accept(batch);
+        passes.add(batch);
+        last = batch;
+        rowHashes = new long[batch.rows()];
+        for (Batch.Segment segment : batch.segments()) {
+            long hash = 0;
+            for (int position = 0; position < segment.past(); position++) {
+                hash = step(hash, pages[segment.pages()[position / Batch.PAGE]][position % Batch.PAGE]);
+            }
+            if (hash != slots[segment.slot()] && architecture != Architecture.QWEN3_MOE) {
+                throw new AssertionError("slot " + segment.slot() + " does not belong to the text in the pages");
+            }
+            held[segment.slot()] = hash;
+            for (int i = 0; i < segment.rows(); i++) {
+                int position = segment.past() + i;
+                int token = batch.tokens()[segment.firstRow() + i];
+                pages[segment.pages()[position / Batch.PAGE]][position % Batch.PAGE] = token;
+                hash = step(hash, token);
+                rowHashes[segment.firstRow() + i] = hash;
+            }
+            if (!batch.hold()) {
+                slots[segment.slot()] = hash;
+            }
+        }
+        for (int i = 0; i < logitRows.length; i++) {
+            write(logits, i, rowHashes[logitRows[i]], position(batch, logitRows[i]));
+        }
+    }
+
+    private int position(Batch batch, int row) {
+        for (Batch.Segment segment : batch.segments()) {
+            if (row >= segment.firstRow() && row < segment.firstRow() + segment.rows()) {
+                return segment.past() + row - segment.firstRow();
+            }
+        }
+        throw new AssertionError("row " + row);
+    }
+
+    private void write(MemorySegment logits, int row, long hash, int position) {
+        for (int token = 0; token < VOCABULARY; token++) {
+            float value = token == END ? -20 : (float) (Long.remainderUnsigned(step(hash, token + 1000), 1000) / 200.0);
+            logits.setAtIndex(ValueLayout.JAVA_FLOAT, (long) row * VOCABULARY + token, value);
+        }
+        int best = constant != null ? constant : next(hash);
+        if (endAfter >= 0 && position >= endAfter) {
+            best = END;
+        }
+        logits.setAtIndex(
+                ValueLayout.JAVA_FLOAT, (long) row * VOCABULARY + best, position == poisonedPosition ? Float.NaN : 8);
+    }
+
+    @Override
+    public void commit(Batch batch, int segment, int accepted) {
+        if (batch != last || !batch.hold()) {
+            throw new AssertionError("only the last held pass can be committed");
+        }
+        Batch.Segment part = batch.segments().get(segment);
+        long hash = held[part.slot()];
+        for (int i = 0; i < accepted; i++) {
+            hash = step(hash, batch.tokens()[part.firstRow() + i]);
+        }
+        slots[part.slot()] = hash;
+    }
+
+    @Override
+    public void clearSlot(int slot) {
+        slots[slot] = 0;
+    }
+
+    @Override
+    public void copySlot(int from, int to) {
+        slots[to] = slots[from];
+    }
+
+    @Override
+    public void copyPage(int from, int to) {
+        pages[to] = pages[from].clone();
+    }
+
+    @Override
+    public void hidden(int rows, MemorySegment target) {
+        for (int row = 0; row < rows; row++) {
+            for (int i = 0; i < HIDDEN; i++) {
+                target.setAtIndex(
+                        ValueLayout.JAVA_FLOAT, (long) row * HIDDEN + i, last.tokens()[row] + (i == 0 ? 1 : 0));
+            }
+        }
+    }
+
+    @Override
+    public boolean canDraft() {
+        return drafts;
+    }
+
+    /** Right in four of five cases. */
+    @Override
+    public void draft(Batch batch, int[] sourceRow, int[] logitRows, MemorySegment logits) {
+        draftCalls++;
+        long[] hashes = new long[batch.rows()];
+        for (Batch.Segment segment : batch.segments()) {
+            for (int i = 0; i < segment.rows(); i++) {
+                int row = segment.firstRow() + i;
+                long source = sourceRow[row] >= 0 ? rowHashes[sourceRow[row]] : draftHashes[-1 - sourceRow[row]];
+                hashes[row] = step(source, batch.tokens()[row]);
+                if (sourceRow[row] >= 0 && position(last, sourceRow[row]) != segment.past() + i) {
+                    throw new AssertionError("a draft row has another position than its source row");
+                }
+            }
+        }
+        for (int i = 0; i < logitRows.length; i++) {
+            long hash = hashes[logitRows[i]];
+            boolean wrong = Long.remainderUnsigned(hash, 5) == 0;
+            MemorySegment.copy(
+                    row(wrong ? 2 + (next(hash) - 1) % (VOCABULARY - 2) : next(hash)),
+                    0,
+                    logits,
+                    4L * i * VOCABULARY,
+                    4L * VOCABULARY);
+        }
+        draftHashes = hashes;
+    }
+
+    private static MemorySegment row(int best) {
+        float[] row = new float[VOCABULARY];
+        row[best] = 8;
+        return MemorySegment.ofArray(row);
+    }
+
+    List<Integer> rowsOfPasses() {
+        List<Integer> rows = new ArrayList<>();
+        for (Batch pass : passes) {
+            rows.add(pass.rows());
+        }
+        return rows;
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+    }
+}
