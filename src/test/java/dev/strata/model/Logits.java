@@ -38,6 +38,18 @@ final class Logits {
         return largest;
     }
 
+    /** Root mean square of the differences over that of the expected values. */
+    static double normalisedError(float[] expected, float[] actual) {
+        assertEquals(expected.length, actual.length);
+        double difference = 0;
+        double size = 0;
+        for (int i = 0; i < expected.length; i++) {
+            difference += Math.pow((double) actual[i] - expected[i], 2);
+            size += Math.pow(expected[i], 2);
+        }
+        return Math.sqrt(difference / size);
+    }
+
     /** Every value within {@code tolerance}, and the same best token wherever the choice is clear. */
     static void assertClose(String what, float[] expected, float[] actual, double tolerance) {
         double difference = largestDifference(expected, actual);
