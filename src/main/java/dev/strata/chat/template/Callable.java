@@ -1,0 +1,7 @@
+package dev.strata.chat.template;
+
+/** Something a template can call. */
+@FunctionalInterface
+interface Callable {
+    Object call(Arguments arguments);
+}

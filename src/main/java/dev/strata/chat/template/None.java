@@ -1,0 +1,6 @@
+package dev.strata.chat.template;
+
+/** Python's None. */
+enum None {
+    NONE
+}
