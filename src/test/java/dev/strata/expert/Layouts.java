@@ -24,6 +24,14 @@ public final class Layouts {
         return new ArenaLayout(layouts);
     }
 
+    /** Three layers of very small blobs of different sizes. */
+    public static ArenaLayout tiny(int experts) {
+        return new ArenaLayout(List.of(
+                new ExpertLayout(0, experts, 32, 2, QuantType.F32, QuantType.F32, QuantType.F32, false),
+                new ExpertLayout(1, experts, 32, 1, QuantType.F32, QuantType.F32, QuantType.F32, true),
+                new ExpertLayout(2, experts, 32, 4, QuantType.F32, QuantType.F32, QuantType.F32, false)));
+    }
+
     /** Layers whose blobs differ in size. */
     public static ArenaLayout mixed(int experts) {
         return new ArenaLayout(List.of(

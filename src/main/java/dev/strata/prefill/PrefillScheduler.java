@@ -1,0 +1,190 @@
+package dev.strata.prefill;
+
+import dev.strata.device.Buffer;
+import dev.strata.device.Device;
+import dev.strata.device.Event;
+import dev.strata.device.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps the link busy: an issuer thread and the stager's copy threads bring the blobs of an order into the cache memory while the
+ * engine's thread issues the products that read them. The engine's thread calls everything but {@link #cancel}.
+ */
+public final class PrefillScheduler implements AutoCloseable {
+    private final Device device;
+    private final @Nullable Stager stager;
+    private final StreamIssuer issuer;
+    private final StreamThreads threads;
+    private final Event fence;
+    private final PrefillTiming timing;
+    private boolean fenced = true;
+    private @Nullable StreamRing lastRing;
+
+    private PrefillScheduler(
+            Device device,
+            @Nullable Stager stager,
+            StreamIssuer issuer,
+            StreamThreads threads,
+            Event fence,
+            PrefillTiming timing) {
+        this.device = device;
+        this.stager = stager;
+        this.issuer = issuer;
+        this.threads = threads;
+        this.fence = fence;
+        this.timing = timing;
+    }
+
+    /**
+     * Starts the threads.
+     *
+     * @param target the allocation that all copies go to
+     * @param sleeps whether waiting threads sleep after a while instead of spinning on
+     */
+    public static PrefillScheduler start(
+            Device device,
+            Buffer target,
+            BlobPlaces places,
+            StageSource source,
+            StagerSizing sizing,
+            boolean sleeps,
+            PrefillTiming timing) {
+        Stager stager = sizing.threads() > 0 ? Stager.create(device, source, sizing) : null;
+        StreamIssuer issuer = null;
+        Event fence;
+        try {
+            issuer = new StreamIssuer(device, target, places, stager);
+            fence = device.newEvent();
+        } catch (RuntimeException failed) {
+            if (issuer != null) {
+                issuer.close();
+            }
+            if (stager != null) {
+                stager.close();
+            }
+            throw failed;
+        }
+        StreamThreads threads = new StreamThreads(device, sleeps);
+        StreamIssuer machine = issuer;
+        threads.start("expert-issuer", machine::step, () -> !machine.running(), -1);
+        if (stager != null) {
+            int[] cpus = StreamThreads.cpus(sizing.threads());
+            for (int i = 0; i < sizing.threads(); i++) {
+                StagerWorker worker = new StagerWorker(stager);
+                threads.start("stager-" + i, worker::step, worker::idle, i < cpus.length ? cpus[i] : -1);
+            }
+        }
+        return new PrefillScheduler(device, stager, issuer, threads, fence, timing);
+    }
+
+    /**
+     * Starts an order. Copies wait for what is queued on {@code compute}, unless this order goes on in the ring of the last one: then
+     * they wait only for the groups that they overwrite.
+     */
+    void begin(StreamOrder order, StreamRing ring, long ringBase, Stream compute) {
+        boolean behind = fenced || ring != lastRing;
+        if (behind) {
+            fence.record(compute);
+        }
+        issuer.begin(order, ring, ringBase, behind ? fence : null);
+        lastRing = ring;
+        fenced = false;
+        timing.begin();
+        threads.wake();
+    }
+
+    /** The next order has to wait for everything queued on the stream it is given: memory outside the ring is used by others. */
+    void fence() {
+        fenced = true;
+    }
+
+    /**
+     * Waits until the copies of a group of the current order are queued.
+     *
+     * @throws RuntimeException what stopped the order
+     */
+    void awaitIssued(int group) {
+        long number = issuer.firstGroup() + group;
+        if (issuer.issuedGroups() > number) {
+            return;
+        }
+        long start = System.nanoTime();
+        Backoff backoff = new Backoff(true);
+        while (issuer.issuedGroups() <= number) {
+            if (!issuer.running()) {
+                RuntimeException failure = issuer.failure();
+                if (failure != null) {
+                    throw failure;
+                }
+                if (issuer.issuedGroups() <= number) {
+                    throw new IllegalStateException("the stream ended before group " + group);
+                }
+            }
+            backoff.pause();
+        }
+        timing.hostWait(System.nanoTime() - start);
+    }
+
+    /** Makes {@code compute} wait for a group that was issued. */
+    void waitFor(int group, Stream compute) {
+        timing.beforeWait(device, compute);
+        issuer.waitFor(issuer.firstGroup() + group, compute);
+        timing.afterWait(device, compute);
+    }
+
+    /** The group's memory may be overwritten behind what is queued on {@code compute}. */
+    void release(int group, Stream compute) {
+        issuer.release(issuer.firstGroup() + group, compute);
+    }
+
+    /**
+     * Ends the current order: at once when every group was consumed, else it is cancelled and what is on its way is waited for.
+     *
+     * @param consumed whether every group was released
+     */
+    void end(boolean consumed, Stream compute) {
+        if (!consumed) {
+            issuer.cancel();
+        }
+        Backoff backoff = new Backoff(true);
+        while (issuer.running()) {
+            backoff.pause();
+        }
+        if (!consumed) {
+            issuer.abandon(compute);
+            fenced = true;
+        }
+        threads.rest();
+        timing.end(issuer.issuedBytes(), stager == null ? 0 : stager.stagedBytes(), stager == null ? 0 : stager.busyNanos());
+    }
+
+    /** Stops the current order; any thread. */
+    public void cancel() {
+        issuer.cancel();
+    }
+
+    /** Where the time went. */
+    public PrefillTiming timing() {
+        return timing;
+    }
+
+    /** Bytes that crossed the link so far. */
+    public long linkBytes() {
+        return issuer.issuedBytes();
+    }
+
+    @Override
+    public void close() {
+        threads.close();
+        try {
+            issuer.synchronize();
+        } finally {
+            issuer.close();
+            fence.close();
+            if (stager != null) {
+                stager.close();
+            }
+            timing.close();
+        }
+    }
+}

@@ -1,0 +1,346 @@
+package dev.strata.prefill;
+
+import dev.strata.device.Buffer;
+import dev.strata.device.Device;
+import dev.strata.device.Event;
+import dev.strata.device.Stream;
+import java.util.concurrent.CancellationException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Queues the copies of a {@link StreamOrder}: keeps the stager fed ahead, waits for room in the ring, orders every copy behind the work
+ * that read the memory before it, and marks each group when the last of its copies is queued. A machine of short steps that never
+ * blocks; one thread steps it, another consumes.
+ *
+ * <p>Groups are numbered through all orders. A group's two events, copied and used, are taken again {@value #EVENTS} groups later; the
+ * issuer never runs that far ahead of the consumer.
+ */
+final class StreamIssuer implements AutoCloseable {
+    /** Groups between issuer and consumer at most. */
+    static final int EVENTS = 128;
+
+    private final Device device;
+    private final Stream copies;
+    private final Buffer target;
+    private final BlobPlaces places;
+    private final @Nullable Stager stager;
+    private final Event[] copied = new Event[EVENTS];
+    private final Event[] used = new Event[EVENTS];
+    private final long[] ringBytes = new long[EVENTS];
+
+    private StreamRing ring = new StreamRing(0, EVENTS);
+    private long ringBase;
+    private @Nullable StreamOrder order;
+    private long firstGroup;
+    private long freed;
+    private int group;
+    private int transfer;
+    private long done;
+    private long place = -1;
+    private int fedGroup;
+    private int fedTransfer;
+    private long fedBytes;
+    private boolean draining;
+
+    private volatile boolean cancelled;
+    private volatile long issuedGroups;
+    private volatile long releasedGroups;
+    private volatile @Nullable RuntimeException failure;
+    private volatile boolean running;
+    private volatile long issuedBytes;
+
+    StreamIssuer(Device device, Buffer target, BlobPlaces places, @Nullable Stager stager) {
+        this.device = device;
+        this.target = target;
+        this.places = places;
+        this.stager = stager;
+        copies = device.newStream("expert copies");
+        int made = 0;
+        try {
+            for (; made < EVENTS; made++) {
+                copied[made] = device.newEvent();
+                used[made] = device.newEvent();
+            }
+        } catch (RuntimeException failed) {
+            for (int i = 0; i <= made && i < EVENTS; i++) {
+                closeEvent(copied[i]);
+                closeEvent(used[i]);
+            }
+            copies.close();
+            throw failed;
+        }
+    }
+
+    private static void closeEvent(@Nullable Event event) {
+        if (event != null) {
+            event.close();
+        }
+    }
+
+    /**
+     * Starts an order. Nothing may be running.
+     *
+     * @param behind its copies wait for this event; null only when the ring is that of the last order, which was consumed
+     */
+    void begin(StreamOrder next, StreamRing withRing, long withRingBase, @Nullable Event behind) {
+        if (running) {
+            throw new IllegalStateException("a stream is running");
+        }
+        if (withRing != ring) {
+            forgetRing();
+            ring = withRing;
+        }
+        ringBase = withRingBase;
+        if (behind != null) {
+            copies.waitFor(behind);
+        }
+        order = next;
+        firstGroup = issuedGroups;
+        group = 0;
+        transfer = 0;
+        done = 0;
+        place = -1;
+        fedGroup = 0;
+        fedTransfer = 0;
+        fedBytes = 0;
+        draining = false;
+        cancelled = false;
+        failure = null;
+        ring.rewind();
+        running = true;
+    }
+
+    /** Number of the first group of the current order. */
+    long firstGroup() {
+        return firstGroup;
+    }
+
+    /** Groups whose copies are queued, through all orders. Consumer. */
+    long issuedGroups() {
+        return issuedGroups;
+    }
+
+    /** What stopped the current order, or null. Consumer. */
+    @Nullable RuntimeException failure() {
+        return failure;
+    }
+
+    /** Whether {@link #step} has work left. */
+    boolean running() {
+        return running;
+    }
+
+    /** Bytes queued through all orders. */
+    long issuedBytes() {
+        return issuedBytes;
+    }
+
+    /** Makes {@code compute} wait for a group's copies. Consumer, once the group is issued. */
+    void waitFor(long number, Stream compute) {
+        compute.waitFor(copied[(int) (number % EVENTS)]);
+    }
+
+    /** What is queued on {@code compute} so far was the last to read the group's memory. Consumer, groups in order. */
+    void release(long number, Stream compute) {
+        used[(int) (number % EVENTS)].record(compute);
+        releasedGroups = number + 1;
+    }
+
+    /** Stops the current order at the next step. */
+    void cancel() {
+        cancelled = true;
+    }
+
+    /** Does one thing; false when it has to wait for the consumer or the stager. */
+    boolean step() {
+        if (!running) {
+            return false;
+        }
+        if (draining) {
+            return drain();
+        }
+        if (cancelled) {
+            return stop(new CancellationException("the prompt was cancelled"));
+        }
+        StreamOrder now = java.util.Objects.requireNonNull(order);
+        if (group == now.size()) {
+            running = false;
+            return true;
+        }
+        try {
+            boolean fed = feed(now);
+            return issue(now) || fed;
+        } catch (RuntimeException failed) {
+            return stop(failed);
+        }
+    }
+
+    private boolean stop(RuntimeException reason) {
+        failure = reason;
+        if (stager != null) {
+            stager.restart();
+        }
+        draining = true;
+        return true;
+    }
+
+    private boolean drain() {
+        if (stager != null && !stager.drained()) {
+            return false;
+        }
+        draining = false;
+        running = false;
+        return true;
+    }
+
+    /** Publishes staged runs ahead of the copies, as far as there is room for jobs. */
+    private boolean feed(StreamOrder now) {
+        if (stager == null || fedGroup == now.size()) {
+            return false;
+        }
+        boolean any = false;
+        while (fedGroup < now.size() && stager.room() > 0) {
+            StreamGroup next = now.group(fedGroup);
+            if (fedTransfer == next.transfers().size()) {
+                fedGroup++;
+                fedTransfer = 0;
+                continue;
+            }
+            Transfer run = next.transfers().get(fedTransfer);
+            if (run.direct()) {
+                fedTransfer++;
+                continue;
+            }
+            long length = part(run, fedBytes, stager.bufferBytes());
+            stager.publish(run.layer(), run.source() + fedBytes, (int) length);
+            any = true;
+            fedBytes += length;
+            if (fedBytes == run.bytes()) {
+                fedBytes = 0;
+                fedTransfer++;
+            }
+        }
+        return any;
+    }
+
+    private static long part(Transfer run, long from, int bufferBytes) {
+        long most = Math.max(bufferBytes / run.unit() * run.unit(), 1);
+        return Math.min(run.bytes() - from, most);
+    }
+
+    private boolean issue(StreamOrder now) {
+        StreamGroup next = now.group(group);
+        if (place < 0 && !takePlace(next)) {
+            return false;
+        }
+        if (transfer < next.transfers().size()) {
+            return copy(next.transfers().get(transfer));
+        }
+        int slot = (int) (issuedGroups % EVENTS);
+        copied[slot].record(copies);
+        place = -1;
+        transfer = 0;
+        group++;
+        issuedGroups++;
+        return true;
+    }
+
+    /** Room for the group in the ring and among the events; copies wait for the last reader of what they overwrite. */
+    private boolean takePlace(StreamGroup next) {
+        long latest = -1;
+        long start = 0;
+        boolean room = true;
+        while (room && issuedGroups - freed >= EVENTS) {
+            room = freed < releasedGroups;
+            latest = room ? freeOldest(latest) : latest;
+        }
+        if (room && next.ringBytes() > 0) {
+            start = ring.take(next.ringBytes());
+            while (start < 0 && freed < releasedGroups) {
+                latest = freeOldest(latest);
+                start = ring.take(next.ringBytes());
+            }
+            room = start >= 0;
+        }
+        if (latest >= 0) {
+            copies.waitFor(used[(int) (latest % EVENTS)]);
+        }
+        if (!room) {
+            return false;
+        }
+        ringBytes[(int) (issuedGroups % EVENTS)] = next.ringBytes();
+        place = next.ringBytes() > 0 ? ringBase + start : 0;
+        return true;
+    }
+
+    /** Takes back the oldest group's range; returns the group when it had one, else {@code latest}. */
+    private long freeOldest(long latest) {
+        long oldest = freed++;
+        if (ringBytes[(int) (oldest % EVENTS)] == 0) {
+            return latest;
+        }
+        ring.release();
+        return oldest;
+    }
+
+    private boolean copy(Transfer run) {
+        long to = place + run.target() + done;
+        if (run.direct()) {
+            device.copyToDevice(places.direct(run.layer(), run.source(), run.bytes()), target, to, copies);
+            issuedBytes += run.bytes();
+            transfer++;
+            return true;
+        }
+        Stager staged = java.util.Objects.requireNonNull(stager, "staged bytes without a stager");
+        RuntimeException failed = staged.failed();
+        if (failed != null) {
+            throw failed;
+        }
+        if (!staged.filled()) {
+            return false;
+        }
+        long length = part(run, done, staged.bufferBytes());
+        device.copyToDevice(staged.filledBytes(), target, to, copies);
+        staged.issued(copies);
+        issuedBytes += length;
+        done += length;
+        if (done == run.bytes()) {
+            done = 0;
+            transfer++;
+        }
+        return true;
+    }
+
+    /**
+     * After a failure: releases every group that was not consumed and forgets the ring's contents, so that the next order starts behind
+     * {@code compute}. Consumer, when nothing runs.
+     */
+    void abandon(Stream compute) {
+        for (long number = Math.max(releasedGroups, firstGroup); number < issuedGroups; number++) {
+            used[(int) (number % EVENTS)].record(compute);
+        }
+        releasedGroups = issuedGroups;
+        forgetRing();
+    }
+
+    private void forgetRing() {
+        while (ring.taken() > 0) {
+            ring.release();
+        }
+        freed = issuedGroups;
+    }
+
+    /** Waits for all copies. */
+    void synchronize() {
+        copies.synchronize();
+    }
+
+    @Override
+    public void close() {
+        copies.close();
+        for (int i = 0; i < EVENTS; i++) {
+            copied[i].close();
+            used[i].close();
+        }
+    }
+}

@@ -1,0 +1,109 @@
+package dev.strata.prefill;
+
+import dev.strata.device.Device;
+import dev.strata.os.OperatingSystem;
+import dev.strata.os.Outcome;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Platform threads that step machines while a stream runs and are parked otherwise. */
+final class StreamThreads implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(StreamThreads.class);
+
+    private final List<Thread> threads = new ArrayList<>();
+    private final Device device;
+    private final boolean sleeps;
+    private volatile boolean active;
+    private volatile boolean closed;
+
+    StreamThreads(Device device, boolean sleeps) {
+        this.device = device;
+        this.sleeps = sleeps;
+    }
+
+    /**
+     * Starts a thread.
+     *
+     * @param step does one thing, false when it has to wait
+     * @param settled whether the machine may rest when no stream runs
+     * @param cpu where to run, -1 for anywhere
+     */
+    void start(String name, BooleanSupplier step, BooleanSupplier settled, int cpu) {
+        threads.add(Thread.ofPlatform().daemon().name(name).start(() -> run(name, step, settled, cpu)));
+    }
+
+    private void run(String name, BooleanSupplier step, BooleanSupplier settled, int cpu) {
+        device.attachThread();
+        if (cpu >= 0) {
+            Outcome bound = OperatingSystem.current().bindThread(cpu);
+            if (!bound.done()) {
+                LOG.debug("{}: {}", name, bound.reason());
+            }
+        }
+        Backoff backoff = new Backoff(sleeps);
+        while (!closed) {
+            if (step.getAsBoolean()) {
+                backoff.reset();
+            } else if (!active && settled.getAsBoolean()) {
+                LockSupport.park(this);
+                backoff.reset();
+            } else {
+                backoff.pause();
+            }
+        }
+    }
+
+    /** Wakes all threads up. */
+    void wake() {
+        active = true;
+        threads.forEach(LockSupport::unpark);
+    }
+
+    /** Lets them rest. */
+    void rest() {
+        active = false;
+    }
+
+    /**
+     * CPUs for {@code count} copy threads, the last ones first so that the engine's are left alone; empty when there are too few to
+     * give each its own.
+     */
+    static int[] cpus(int count) {
+        BitSet allowed = OperatingSystem.current().affinity();
+        if (allowed.cardinality() < count + 4) {
+            return new int[0];
+        }
+        int[] chosen = new int[count];
+        int cpu = allowed.length();
+        for (int i = 0; i < count; i++) {
+            cpu = allowed.previousSetBit(cpu - 1);
+            chosen[i] = cpu;
+        }
+        return chosen;
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        threads.forEach(LockSupport::unpark);
+        boolean interrupted = false;
+        for (Thread thread : threads) {
+            while (true) {
+                try {
+                    thread.join();
+                    break;
+                } catch (InterruptedException stop) {
+                    interrupted = true;
+                }
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

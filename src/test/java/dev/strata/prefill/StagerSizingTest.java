@@ -1,0 +1,147 @@
+package dev.strata.prefill;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.strata.prefill.StagerSizing.Case;
+import dev.strata.prefill.StagerSizing.Named;
+import dev.strata.prefill.StagerSizing.Overrides;
+import dev.strata.prefill.StagerSizing.Source;
+import dev.strata.prefill.StagerSizing.StageResident;
+import java.util.OptionalInt;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The table of sizes, row by row. */
+class StagerSizingTest {
+    private static final long BLOB = 2_764_816;
+
+    @ParameterizedTest
+    @CsvSource({
+        // unpinned, in RAM, source, fused, cpus, ring, threads, buffers, batch
+        "0,    1, RESIDENT,        false, 16, 384,  0,  0,   1",
+        "0,    1, RESIDENT,        true,  16, 1024, 0,  0,   1",
+        "0.10, 1, RESIDENT,        false, 64, 384,  4,  16,  1",
+        "0.10, 1, RESIDENT,        true,  64, 1024, 4,  16,  1",
+        "0.05, 0, FILE_UNBUFFERED, false, 64, 384,  4,  16,  8",
+        "0.11, 0, FILE,            false, 64, 96,   4,  16,  8",
+        "0.11, 0, FILE,            true,  64, 256,  4,  16,  8",
+        "0.11, 1, RESIDENT,        false, 8,  384,  4,  64,  1",
+        "1,    1, RESIDENT,        false, 16, 384,  4,  64,  1",
+        "1,    1, RESIDENT,        false, 24, 384,  6,  64,  1",
+        "1,    1, RESIDENT,        false, 32, 384,  8,  64,  1",
+        "1,    1, RESIDENT,        true,  64, 1024, 8,  64,  1",
+        "1,    0, FILE_UNBUFFERED, false, 16, 96,   32, 128, 8",
+        "1,    0, FILE_UNBUFFERED, true,  16, 96,   32, 128, 8",
+        "1,  0.91, FILE_UNBUFFERED, false, 32, 384,  8,  64,  8",
+        "1,  0.90, FILE_UNBUFFERED, false, 32, 96,   32, 128, 8",
+        "1,  0.91, FILE,            true,  32, 1024, 8,  64,  8",
+    })
+    void reference(
+            double unpinned,
+            double inRam,
+            Source source,
+            boolean fused,
+            int cpus,
+            int ring,
+            int threads,
+            int buffers,
+            int batch) {
+        StagerSizing sizing = StagerSizing.of(
+                new Case(unpinned, inRam, source, fused, cpus, BLOB), with(StageResident.BY_SOURCE, Named.REFERENCE));
+        assertEquals(ring, sizing.ringSlots());
+        assertEquals(threads, sizing.threads());
+        assertEquals(buffers, sizing.buffers());
+        assertEquals(batch, sizing.batch());
+        assertFalse(sizing.pieces());
+        assertEquals(threads == 0 ? 0 : BLOB, sizing.bufferBytes());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"8, 4", "16, 12", "6, 2", "2, 1", "128, 12"})
+    void piecesTakeTheFreeCores(int cpus, int threads) {
+        StagerSizing sizing = StagerSizing.of(arena(1, cpus), Overrides.NONE);
+        assertTrue(sizing.pieces());
+        assertEquals(threads, sizing.threads());
+        assertEquals(48, sizing.buffers());
+        assertEquals(1 << 20, sizing.bufferBytes());
+        assertEquals(384, sizing.ringSlots());
+    }
+
+    @Test
+    void filesAreNeverCutIntoPieces() {
+        Case file = new Case(1, 0, Source.FILE_UNBUFFERED, false, 16, BLOB);
+        assertFalse(StagerSizing.of(file, Overrides.NONE).pieces());
+        assertFalse(
+                StagerSizing.of(file, with(StageResident.BY_SOURCE, Named.PIECES)).pieces());
+    }
+
+    @Test
+    void stageResidentOffGivesTheArenaTheFilesSizing() {
+        StagerSizing sizing = StagerSizing.of(arena(1, 32), with(StageResident.OFF, Named.DEFAULT));
+        assertEquals(96, sizing.ringSlots());
+        assertEquals(4, sizing.threads());
+        assertEquals(16, sizing.buffers());
+        assertFalse(sizing.pieces());
+    }
+
+    @Test
+    void stageResidentForcedGivesAFileTheResidentSizing() {
+        Case file = new Case(1, 0, Source.FILE_UNBUFFERED, false, 32, BLOB);
+        StagerSizing sizing = StagerSizing.of(file, with(StageResident.FORCED, Named.DEFAULT));
+        assertEquals(384, sizing.ringSlots());
+        assertEquals(8, sizing.threads());
+        assertEquals(64, sizing.buffers());
+    }
+
+    @Test
+    void numbersGivenByHandWin() {
+        Overrides hand = new Overrides(
+                StageResident.OFF,
+                Named.REFERENCE,
+                OptionalInt.of(3),
+                OptionalInt.of(5),
+                OptionalInt.of(77),
+                OptionalInt.of(9));
+        StagerSizing sizing = StagerSizing.of(arena(1, 32), hand);
+        assertEquals(77, sizing.ringSlots());
+        assertEquals(3, sizing.threads());
+        assertEquals(5, sizing.buffers());
+        assertEquals(5, sizing.batch(), "a claim never needs more buffers than there are");
+        assertEquals(77, StagerSizing.of(arena(0, 32), hand).ringSlots());
+    }
+
+    @Test
+    void linesOfTheLog() {
+        assertEquals(
+                "prefill: 100% of the expert bytes are not pinned: the stager copies them from resident RAM with 8 threads into 64"
+                        + " pinned buffers (169 MiB) and the streamed ring keeps its pinned size (384 slots)",
+                StagerSizing.of(arena(1, 32), with(StageResident.BY_SOURCE, Named.REFERENCE))
+                        .line());
+        assertEquals(
+                "prefill: 87% of the expert bytes are not pinned: the stager copies them from resident RAM with 12 threads into 48"
+                        + " pinned pieces of 1024 KiB (48 MiB) and the streamed ring keeps its pinned size (384 slots)",
+                StagerSizing.of(arena(0.87, 16), Overrides.NONE).line());
+        assertEquals(
+                "prefill: 100% of the expert bytes are not pinned: the stager reads them from the file (unbuffered) with 32 threads"
+                        + " into 128 pinned buffers (338 MiB) in claims of 8 and the streamed ring has 96 slots instead of 384",
+                StagerSizing.of(new Case(1, 0, Source.FILE_UNBUFFERED, false, 16, BLOB), Overrides.NONE)
+                        .line());
+    }
+
+    private static Case arena(double unpinned, int cpus) {
+        return new Case(unpinned, 1, Source.RESIDENT, false, cpus, BLOB);
+    }
+
+    private static Overrides with(StageResident resident, Named sizing) {
+        return new Overrides(
+                resident,
+                sizing,
+                OptionalInt.empty(),
+                OptionalInt.empty(),
+                OptionalInt.empty(),
+                OptionalInt.empty());
+    }
+}
