@@ -18,6 +18,7 @@ import dev.strata.server.status.HealthEndpoint;
 import dev.strata.server.status.LlamaStatus;
 import dev.strata.server.status.ModelsEndpoint;
 import dev.strata.server.status.StatusReport;
+import dev.strata.server.web.WebPage;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,6 +43,9 @@ final class Routes {
         Routes table = new Routes();
         table.answers(generations, active, options.requestTimeout());
         table.status(generations.service(), metrics, status, llama, deadline, stopping);
+        if (options.webPage()) {
+            table.routes.addAll(WebPage.routes());
+        }
         return List.copyOf(table.routes);
     }
 
