@@ -1,0 +1,607 @@
+// Attention over paged keys and values.
+//
+// attention_inputs: splits off gates, norms and rotates query and key heads, appends keys and values. A warp a head.
+// attention_plain: float32 throughout, any head size up to 256 and any format; a block a (row, head). For checking.
+// attention_prompt: tiles of 64 (token, query head of one kv head) against pages of 64 positions, both products with mma.sync in float16,
+//   softmax online in float32. Shared memory: queries, one page of keys and one of values (96 KiB at head size 256); keys of the next
+//   page arrive while the values of this one are used. Every key is read once for 64 / group tokens.
+// attention_rows: a block a (row, kv head, span of positions): its up to 16 query heads are one tile of 16 rows, four warps take chunks of
+//   positions in turn and are merged at the end. Positions may be chosen blocks. Bytes moved: every visible key and value once.
+// attention_merge: sums the spans of attention_rows. Spans have a fixed length, so a row's result does not depend on others.
+#include "kv.cuh"
+
+STRATA_KERNEL(128, attention_inputs, const float* projected, const float* keys, const float* values,
+              const float* query_norm, const float* key_norm, int rows, int heads, int kv_heads, int head_size, int gated,
+              float epsilon, const double* frequencies, int width, float magnitude, const int* positions,
+              const int* page_bases, const int* pages, int format, void* k_data, void* v_data, u16* k_scales,
+              u16* v_scales, float* queries, float* gates) {
+    __shared__ float head_values[4][256];
+    wait_for_previous_kernel();
+    int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    int per_row = heads + 2 * kv_heads;
+    int item = blockIdx.x * 4 + warp;
+    bool live = item < rows * per_row;
+    int row = live ? item / per_row : 0, head = live ? item % per_row : 0;
+    float* v = head_values[warp];
+    const float* from;
+    const float* norm;
+    if (head < heads) {
+        from = projected + ((long long)row * heads + head) * head_size * (gated ? 2 : 1);
+        norm = query_norm;
+    } else if (head < heads + kv_heads) {
+        from = keys + ((long long)row * kv_heads + head - heads) * head_size;
+        norm = key_norm;
+    } else {
+        from = values + ((long long)row * kv_heads + head - heads - kv_heads) * head_size;
+        norm = nullptr;
+    }
+    float squares = 0.0f;
+    for (int d = lane; d < head_size; d += 32) {
+        v[d] = from[d];
+        squares += v[d] * v[d];
+    }
+    squares = warp_sum(squares);
+    if (norm != nullptr) {
+        float factor = 1.0f / sqrtf(squares / head_size + epsilon);
+        for (int d = lane; d < head_size; d += 32) {
+            v[d] *= factor * norm[d];
+        }
+    }
+    warp_barrier();
+    int position = positions[row];
+    if (head < heads + kv_heads) {
+        for (int i = lane; i < width / 2; i += 32) {
+            double angle = position * frequencies[i];
+            angle -= rint(angle * 0.15915494309189535) * 6.283185307179586;
+            float sine = sinf((float)angle) * magnitude, cosine = cosf((float)angle) * magnitude;
+            float low = v[i], high = v[i + width / 2];
+            v[i] = low * cosine - high * sine;
+            v[i + width / 2] = high * cosine + low * sine;
+        }
+    }
+    warp_barrier();
+    if (head < heads) {
+        long long at = ((long long)row * heads + head) * head_size;
+        for (int d = lane; live && d < head_size; d += 32) {
+            queries[at + d] = v[d];
+            if (gated) {
+                gates[at + d] = from[head_size + d];
+            }
+        }
+        return;
+    }
+    bool is_key = head < heads + kv_heads;
+    int kv_head = head - heads - (is_key ? 0 : kv_heads);
+    Pages table = {pages, kv_heads, head_size};
+    long long vector = table.vector_of(page_bases[row], position, kv_head);
+    void* data = is_key ? k_data : v_data;
+    u16* scales = is_key ? k_scales : v_scales;
+    if (!live) {
+        return;
+    }
+    if (format == KV_INT8) {
+        for (int base = 0; base < head_size; base += 64) {
+            float largest = 0.0f;
+            for (int d = base + lane; d < min(base + 64, head_size); d += 32) {
+                largest = fmaxf(largest, fabsf(v[d]));
+            }
+            largest = warp_max(largest);
+            u16 scale_bits = to_half(largest / 127.0f);
+            float scale = from_half(scale_bits);
+            float inverse = scale > 0.0f ? 1.0f / scale : 0.0f;
+            if (lane == 0) {
+                scales[vector * scales_of(head_size) + (base >> 6)] = scale_bits;
+            }
+            for (int d = base + lane; d < min(base + 64, head_size); d += 32) {
+                float q = rintf(v[d] * inverse);
+                ((i8*)data)[vector * head_size + d] = (i8)(int)fminf(fmaxf(q, -127.0f), 127.0f);
+            }
+        }
+    } else {
+        for (int d = lane; d < head_size; d += 32) {
+            if (format == KV_F16) {
+                ((u16*)data)[vector * head_size + d] = to_half(v[d]);
+            } else {
+                ((float*)data)[vector * head_size + d] = v[d];
+            }
+        }
+    }
+}
+
+STRATA_KERNEL(128, attention_plain, const float* queries, int heads, int kv_heads, int head_size, float scale,
+              const int* positions, const int* page_bases, const int* pages, int format, const void* k_data,
+              const void* v_data, const u16* k_scales, const u16* v_scales, const int* counts, const int* blocks,
+              int budget, int block, const float* gates, float* out) {
+    __shared__ float query[256];
+    __shared__ float partial[4][258];
+    wait_for_previous_kernel();
+    int row = blockIdx.x, head = blockIdx.y, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    int kv_head = head / (heads / kv_heads);
+    long long at = ((long long)row * heads + head) * head_size;
+    for (int d = threadIdx.x; d < head_size; d += 128) {
+        query[d] = queries[at + d];
+    }
+    __syncthreads();
+    Pages table = {pages, kv_heads, head_size};
+    Visible seen = visible(counts, blocks, budget, block, row, positions[row]);
+    int base = page_bases[row];
+    float best = -INFINITY, sum = 0.0f, values[8];
+    for (int i = 0; i < 8; i++) {
+        values[i] = 0.0f;
+    }
+    for (int i = warp; i < seen.length; i += 4) {
+        long long vector = table.vector_of(base, seen.position(i), kv_head);
+        float score = 0.0f;
+        for (int d = lane; d < head_size; d += 32) {
+            score += query[d] * kv_value(k_data, k_scales, format, vector, head_size, d);
+        }
+        score = warp_sum(score) * scale;
+        float top = fmaxf(best, score);
+        float shrink = expf(best - top), weight = expf(score - top);
+        best = top;
+        sum = sum * shrink + weight;
+#pragma unroll
+        for (int j = 0; j < 8; j++) {
+            int d = lane + 32 * j;
+            if (d < head_size) {
+                values[j] = values[j] * shrink + weight * kv_value(v_data, v_scales, format, vector, head_size, d);
+            }
+        }
+    }
+#pragma unroll
+    for (int j = 0; j < 8; j++) {
+        int d = lane + 32 * j;
+        if (d < head_size) {
+            partial[warp][d] = values[j];
+        }
+    }
+    if (lane == 0) {
+        partial[warp][256] = best;
+        partial[warp][257] = sum;
+    }
+    __syncthreads();
+    float top = fmaxf(fmaxf(partial[0][256], partial[1][256]), fmaxf(partial[2][256], partial[3][256]));
+    float total = 0.0f;
+    for (int w = 0; w < 4; w++) {
+        total += expf(partial[w][256] - top) * partial[w][257];
+    }
+    for (int d = threadIdx.x; d < head_size; d += 128) {
+        float value = 0.0f;
+        for (int w = 0; w < 4; w++) {
+            value += expf(partial[w][256] - top) * partial[w][d];
+        }
+        value /= total;
+        out[at + d] = gates != nullptr ? value * sigmoid(gates[at + d]) : value;
+    }
+}
+
+// Byte offset of 16-byte chunk `chunk` of row `row` in a tile with rows of D float16 values.
+template <int D>
+STRATA_INLINE int tile_offset(int row, int chunk) {
+    const int MASK = D >= 64 ? 7 : D / 8 - 1;
+    return row * (2 * D) + ((chunk ^ (row & MASK)) << 4);
+}
+
+// Eight values of a key or value vector to shared memory as float16.
+template <int FORMAT>
+STRATA_INLINE void bring(u8* to, const void* data, const u16* scales, long long vector, int head_size, int chunk,
+                         bool present) {
+    if (FORMAT == KV_F16) {
+        copy_async_16_or_zero(to, (const u16*)data + (present ? vector * head_size + 8 * chunk : 0), present);
+    } else {
+        Word4 halves = {0, 0, 0, 0};
+        if (present) {
+            Word2 q = *(const Word2*)((const i8*)data + vector * head_size + 8 * chunk);
+            float scale = from_half(scales[vector * scales_of(head_size) + (chunk >> 3)]);
+            float v[8];
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                v[i] = scale * (float)(i8)(q.x >> (8 * i));
+                v[4 + i] = scale * (float)(i8)(q.y >> (8 * i));
+            }
+            halves.x = half2_of(v[0], v[1]);
+            halves.y = half2_of(v[2], v[3]);
+            halves.z = half2_of(v[4], v[5]);
+            halves.w = half2_of(v[6], v[7]);
+        }
+        *(Word4*)to = halves;
+    }
+}
+
+STRATA_INLINE float power_of_two(float x) {
+#ifdef STRATA_EMULATED
+    return exp2f(x);
+#else
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+#endif
+}
+
+STRATA_INLINE float quad_max(float v) {
+    v = fmaxf(v, exchange_xor(v, 1));
+    return fmaxf(v, exchange_xor(v, 2));
+}
+STRATA_INLINE float quad_sum(float v) {
+    v += exchange_xor(v, 1);
+    return v + exchange_xor(v, 2);
+}
+
+// Sixteen query rows of one warp: scores against N positions, the online softmax, and the sum of values.
+template <int D, int N>
+struct Tile {
+    float out[D / 8][4];
+    float best[2], sum[2];
+
+    STRATA_MEMBER void start() {
+#pragma unroll
+        for (int i = 0; i < D / 8; i++) {
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                out[i][e] = 0.0f;
+            }
+        }
+        best[0] = best[1] = -INFINITY;
+        sum[0] = sum[1] = 0.0f;
+    }
+
+    // scores = queries (16 rows from row0 on) x keys (N rows)
+    STRATA_MEMBER void score(float (&scores)[N / 8][4], const u8* queries, int row0, const u8* keys) {
+        int lane = threadIdx.x & 31;
+#pragma unroll
+        for (int i = 0; i < N / 8; i++) {
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                scores[i][e] = 0.0f;
+            }
+        }
+#pragma unroll
+        for (int kk = 0; kk < D / 16; kk++) {
+            u32 left[4];
+            load_matrices(left, queries + tile_offset<D>(row0 + (lane & 15), 2 * kk + (lane >> 4)));
+#pragma unroll
+            for (int n = 0; n < N / 16; n++) {
+                u32 right[4];
+                load_matrices(right, keys + tile_offset<D>(16 * n + ((lane >> 4) << 3) + (lane & 7), 2 * kk + ((lane >> 3) & 1)));
+                multiply_f16(scores[2 * n], left, right[0], right[1]);
+                multiply_f16(scores[2 * n + 1], left, right[2], right[3]);
+            }
+        }
+    }
+
+    // Turns scores (in units of log 2, -inf where masked) into weights and rescales what is there.
+    STRATA_MEMBER void weigh(float (&scores)[N / 8][4]) {
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            float top = best[half];
+#pragma unroll
+            for (int i = 0; i < N / 8; i++) {
+                top = fmaxf(top, fmaxf(scores[i][2 * half], scores[i][2 * half + 1]));
+            }
+            top = quad_max(top);
+            float safe = top == -INFINITY ? 0.0f : top;
+            float shrink = power_of_two(best[half] - safe);
+            best[half] = top;
+            float total = 0.0f;
+#pragma unroll
+            for (int i = 0; i < N / 8; i++) {
+                scores[i][2 * half] = power_of_two(scores[i][2 * half] - safe);
+                scores[i][2 * half + 1] = power_of_two(scores[i][2 * half + 1] - safe);
+                total += scores[i][2 * half] + scores[i][2 * half + 1];
+            }
+            sum[half] = sum[half] * shrink + total;
+#pragma unroll
+            for (int i = 0; i < D / 8; i++) {
+                out[i][2 * half] *= shrink;
+                out[i][2 * half + 1] *= shrink;
+            }
+        }
+    }
+
+    // out += weights x values (N rows)
+    STRATA_MEMBER void gather(const float (&weights)[N / 8][4], const u8* values) {
+        int lane = threadIdx.x & 31;
+#pragma unroll
+        for (int kk = 0; kk < N / 16; kk++) {
+            u32 left[4] = {half2_of(weights[2 * kk][0], weights[2 * kk][1]), half2_of(weights[2 * kk][2], weights[2 * kk][3]),
+                           half2_of(weights[2 * kk + 1][0], weights[2 * kk + 1][1]),
+                           half2_of(weights[2 * kk + 1][2], weights[2 * kk + 1][3])};
+#pragma unroll
+            for (int n = 0; n < D / 16; n++) {
+                u32 right[4];
+                load_matrices_transposed(right, values + tile_offset<D>(16 * kk + (lane & 15), 2 * n + (lane >> 4)));
+                multiply_f16(out[2 * n], left, right[0], right[1]);
+                multiply_f16(out[2 * n + 1], left, right[2], right[3]);
+            }
+        }
+    }
+};
+
+// Queries as float16 in shared memory, scaled so that softmax can use powers of two. Row r of the tile is row `source(r)` of the
+// queries (in heads), or zeros.
+template <int D, class Source>
+STRATA_INLINE void bring_queries(u8* shared, const float* queries, int rows, float scale, Source source) {
+    for (int i = threadIdx.x; i < rows * (D / 8); i += 128) {
+        int row = i / (D / 8), chunk = i % (D / 8);
+        long long from = source(row);
+        Word4 halves = {0, 0, 0, 0};
+        if (from >= 0) {
+            const float* q = queries + from * D + 8 * chunk;
+            halves.x = half2_of(q[0] * scale, q[1] * scale);
+            halves.y = half2_of(q[2] * scale, q[3] * scale);
+            halves.z = half2_of(q[4] * scale, q[5] * scale);
+            halves.w = half2_of(q[6] * scale, q[7] * scale);
+        }
+        *(Word4*)(shared + tile_offset<D>(row, chunk)) = halves;
+    }
+}
+
+template <int D, int FORMAT>
+STRATA_INLINE void prompt(const float* queries, int heads, int kv_heads, float scale, const int* first_rows,
+                          const int* segment_rows, const int* pasts, const int* segment_bases, const int* pages,
+                          const void* k_data, const void* v_data, const u16* k_scales, const u16* v_scales,
+                          const float* gates, float* out) {
+    STRATA_DYNAMIC_SHARED(shared);
+    wait_for_previous_kernel();
+    int segment = blockIdx.z, kv_head = blockIdx.y, group = heads / kv_heads;
+    int tile = gridDim.x - 1 - blockIdx.x;  // long rows first
+    int all = segment_rows[segment] * group;
+    if (tile * 64 >= all) {
+        return;
+    }
+    int past = pasts[segment], first_row = first_rows[segment];
+    int base = segment_bases[segment];
+    u8* query_tile = shared;
+    u8* key_tile = shared + 128 * D;
+    u8* value_tile = shared + 256 * D;
+    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    auto head_of = [&](int r) -> long long {
+        int flat = tile * 64 + r;
+        return flat < all ? ((long long)(first_row + flat / group) * heads + kv_head * group + flat % group) : -1;
+    };
+    bring_queries<D>(query_tile, queries, 64, scale * 1.4426950408889634f, head_of);
+
+    int lowest = past + tile * 64 / group;
+    int highest = past + min(tile * 64 + 63, all - 1) / group;
+    int last_page = highest >> 6;
+    auto fetch = [&](u8* to, const void* data, const u16* scales, int page) {
+        if (page <= last_page) {
+            long long vector = ((long long)pages[base + page] * kv_heads + kv_head) * 64;
+            for (int i = threadIdx.x; i < 64 * (D / 8); i += 128) {
+                int row = i / (D / 8), chunk = i % (D / 8);
+                bring<FORMAT>(to + tile_offset<D>(row, chunk), data, scales, vector + row, D, chunk, page * 64 + row <= highest);
+            }
+        }
+        copy_async_commit();
+    };
+    int flat0 = tile * 64 + warp * 16 + (lane >> 2);
+    int position0 = past + min(flat0, all - 1) / group, position1 = past + min(flat0 + 8, all - 1) / group;
+    Tile<D, 64> work;
+    work.start();
+    fetch(key_tile, k_data, k_scales, 0);
+    for (int page = 0; page <= last_page; page++) {
+        fetch(value_tile, v_data, v_scales, page);
+        copy_async_wait<1>();
+        __syncthreads();
+        float scores[8][4];
+        work.score(scores, query_tile, warp * 16, key_tile);
+        __syncthreads();
+        fetch(key_tile, k_data, k_scales, page + 1);
+        if (page * 64 + 63 > lowest) {
+#pragma unroll
+            for (int i = 0; i < 8; i++) {
+#pragma unroll
+                for (int e = 0; e < 4; e++) {
+                    int position = page * 64 + 8 * i + 2 * (lane & 3) + (e & 1);
+                    if (position > (e < 2 ? position0 : position1)) {
+                        scores[i][e] = -INFINITY;
+                    }
+                }
+            }
+        }
+        work.weigh(scores);
+        copy_async_wait<1>();
+        __syncthreads();
+        work.gather(scores, value_tile);
+        __syncthreads();
+    }
+    copy_async_wait<0>();
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        float factor = 1.0f / quad_sum(work.sum[half]);
+        long long head = head_of(warp * 16 + (lane >> 2) + 8 * half);
+        if (head < 0) {
+            continue;
+        }
+#pragma unroll
+        for (int i = 0; i < D / 8; i++) {
+            long long at = head * D + 8 * i + 2 * (lane & 3);
+            float first = work.out[i][2 * half] * factor, second = work.out[i][2 * half + 1] * factor;
+            if (gates != nullptr) {
+                first *= sigmoid(gates[at]);
+                second *= sigmoid(gates[at + 1]);
+            }
+            out[at] = first;
+            out[at + 1] = second;
+        }
+    }
+}
+
+template <int D, int FORMAT>
+STRATA_INLINE void rows_of(const float* queries, int heads, int kv_heads, float scale, const int* positions,
+                           const int* page_bases, const int* pages, const void* k_data, const void* v_data,
+                           const u16* k_scales, const u16* v_scales, const int* counts, const int* blocks, int budget,
+                           int block, int span, const float* gates, float* out, float* parts, float* part_sums) {
+    const int CHUNK = D >= 256 ? 16 : 32;
+    STRATA_DYNAMIC_SHARED(shared);
+    wait_for_previous_kernel();
+    int row = blockIdx.z, split = blockIdx.x, splits = gridDim.x;
+    int group = heads / kv_heads, bunches = (group + 15) / 16;
+    int kv_head = blockIdx.y / bunches, first_head = kv_head * group + blockIdx.y % bunches * 16;
+    int own = min(16, (kv_head + 1) * group - first_head);
+    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    Visible seen = visible(counts, blocks, budget, block, row, positions[row]);
+    int begin = split * span, end = min(seen.length, begin + span);
+    long long heads_before = (long long)row * heads + first_head;
+    if (begin >= end) {
+        for (int r = threadIdx.x; r < own; r += 128) {
+            long long at = (heads_before + r) * splits + split;
+            part_sums[2 * at] = -INFINITY;
+            part_sums[2 * at + 1] = 0.0f;
+        }
+        return;
+    }
+    u8* query_tile = shared;
+    u8* key_tile = shared + 32 * D + warp * (4 * CHUNK * D);
+    u8* value_tile = key_tile + 2 * CHUNK * D;
+    bring_queries<D>(query_tile, queries, 16, scale * 1.4426950408889634f,
+                     [&](int r) -> long long { return r < own ? heads_before + r : -1; });
+    __syncthreads();
+
+    Pages table = {pages, kv_heads, D};
+    int base = page_bases[row];
+    auto fetch = [&](u8* to, const void* data, const u16* scales, int start) {
+        if (start < end) {
+#pragma unroll 4
+            for (int i = lane; i < CHUNK * (D / 8); i += 32) {
+                int r = i / (D / 8), chunk = i % (D / 8);
+                bool present = start + r < end;
+                long long vector = present ? table.vector_of(base, seen.position(start + r), kv_head) : 0;
+                bring<FORMAT>(to + tile_offset<D>(r, chunk), data, scales, vector, D, chunk, present);
+            }
+        }
+        copy_async_commit();
+    };
+    Tile<D, CHUNK> work;
+    work.start();
+    int start = begin + warp * CHUNK;
+    fetch(key_tile, k_data, k_scales, start);
+    for (; start < end; start += 4 * CHUNK) {
+        fetch(value_tile, v_data, v_scales, start);
+        copy_async_wait<1>();
+        warp_barrier();
+        float scores[CHUNK / 8][4];
+        work.score(scores, query_tile, 0, key_tile);
+        warp_barrier();
+        fetch(key_tile, k_data, k_scales, start + 4 * CHUNK);
+        if (start + CHUNK > end) {
+#pragma unroll
+            for (int i = 0; i < CHUNK / 8; i++) {
+#pragma unroll
+                for (int e = 0; e < 4; e++) {
+                    if (start + 8 * i + 2 * (lane & 3) + (e & 1) >= end) {
+                        scores[i][e] = -INFINITY;
+                    }
+                }
+            }
+        }
+        work.weigh(scores);
+        copy_async_wait<1>();
+        warp_barrier();
+        work.gather(scores, value_tile);
+        warp_barrier();
+    }
+    copy_async_wait<0>();
+    release_next_kernel();
+    __syncthreads();
+    // The four warps' results in the place of keys and values: [warp][16][D], then their maxima and sums.
+    float* results = (float*)(shared + 32 * D);
+    float* tops = results + 4 * 16 * D;
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        int r = (lane >> 2) + 8 * half;
+        float sum = quad_sum(work.sum[half]);
+#pragma unroll
+        for (int i = 0; i < D / 8; i++) {
+            float* to = results + (warp * 16 + r) * D + 8 * i + 2 * (lane & 3);
+            to[0] = work.out[i][2 * half];
+            to[1] = work.out[i][2 * half + 1];
+        }
+        if ((lane & 3) == 0) {
+            tops[(warp * 16 + r) * 2] = work.best[half];
+            tops[(warp * 16 + r) * 2 + 1] = sum;
+        }
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < own * D; i += 128) {
+        int r = i / D, d = i % D;
+        float top = -INFINITY;
+#pragma unroll
+        for (int w = 0; w < 4; w++) {
+            top = fmaxf(top, tops[(w * 16 + r) * 2]);
+        }
+        float value = 0.0f, sum = 0.0f;
+#pragma unroll
+        for (int w = 0; w < 4; w++) {
+            float factor = power_of_two(tops[(w * 16 + r) * 2] - top);
+            value += factor * results[(w * 16 + r) * D + d];
+            sum += factor * tops[(w * 16 + r) * 2 + 1];
+        }
+        long long head = heads_before + r;
+        if (splits == 1) {
+            value /= sum;
+            out[head * D + d] = gates != nullptr ? value * sigmoid(gates[head * D + d]) : value;
+        } else {
+            parts[(head * splits + split) * D + d] = value;
+            if (d == 0) {
+                part_sums[2 * (head * splits + split)] = top;
+                part_sums[2 * (head * splits + split) + 1] = sum;
+            }
+        }
+    }
+}
+
+// One block a (row, head).
+STRATA_KERNEL(128, attention_merge, const float* parts, const float* part_sums, int splits, int head_size,
+              const float* gates, float* out) {
+    wait_for_previous_kernel();
+    long long head = blockIdx.x;
+    const float* sums = part_sums + 2 * head * splits;
+    float top = -INFINITY;
+    for (int s = 0; s < splits; s++) {
+        top = fmaxf(top, sums[2 * s]);
+    }
+    float total = 0.0f;
+    for (int s = 0; s < splits; s++) {
+        total += power_of_two(sums[2 * s] - top) * sums[2 * s + 1];
+    }
+    release_next_kernel();
+    for (int d = threadIdx.x; d < head_size; d += 128) {
+        float value = 0.0f;
+        for (int s = 0; s < splits; s++) {
+            float factor = power_of_two(sums[2 * s] - top);
+            if (factor > 0.0f) {
+                value += factor * parts[(head * splits + s) * head_size + d];
+            }
+        }
+        value /= total;
+        out[head * head_size + d] = gates != nullptr ? value * sigmoid(gates[head * head_size + d]) : value;
+    }
+}
+
+#define ATTENTION(D, suffix, FORMAT)                                                                                     \
+    STRATA_KERNEL(128, attention_prompt_##D##_##suffix, const float* queries, int heads, int kv_heads, float scale,      \
+                  const int* first_rows, const int* segment_rows, const int* pasts, const int* segment_bases,            \
+                  const int* pages, const void* k_data, const void* v_data, const u16* k_scales, const u16* v_scales,    \
+                  const float* gates, float* out) {                                                                      \
+        prompt<D, FORMAT>(queries, heads, kv_heads, scale, first_rows, segment_rows, pasts, segment_bases, pages,        \
+                          k_data, v_data, k_scales, v_scales, gates, out);                                               \
+    }                                                                                                                    \
+    STRATA_KERNEL(128, attention_rows_##D##_##suffix, const float* queries, int heads, int kv_heads, float scale,        \
+                  const int* positions, const int* page_bases, const int* pages, const void* k_data,                     \
+                  const void* v_data, const u16* k_scales, const u16* v_scales, const int* counts, const int* blocks,    \
+                  int budget, int block, int span, const float* gates, float* out, float* parts, float* part_sums) {     \
+        rows_of<D, FORMAT>(queries, heads, kv_heads, scale, positions, page_bases, pages, k_data, v_data, k_scales,      \
+                           v_scales, counts, blocks, budget, block, span, gates, out, parts, part_sums);                 \
+    }
+
+ATTENTION(16, f16, KV_F16)
+ATTENTION(32, f16, KV_F16)
+ATTENTION(64, f16, KV_F16)
+ATTENTION(128, f16, KV_F16)
+ATTENTION(256, f16, KV_F16)
+ATTENTION(16, int8, KV_INT8)
+ATTENTION(32, int8, KV_INT8)
+ATTENTION(64, int8, KV_INT8)
+ATTENTION(128, int8, KV_INT8)
+ATTENTION(256, int8, KV_INT8)

@@ -1,0 +1,188 @@
+// Words shared by all kernels: integer names, warp reductions, and the few machine instructions that C++ has no word for.
+//
+// No toolkit header is needed: conversions, ldmatrix, mma and asynchronous copies are inline PTX (sm_80 and later). With
+// STRATA_EMULATED the same kernels are compiled for the host and run by emulator/, where every thread is a fiber.
+#pragma once
+
+#ifdef STRATA_EMULATED
+#include "emulator/device.h"
+#endif
+
+typedef unsigned char u8;
+typedef signed char i8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+// A kernel by its plain name, without C++ mangling. Parameters are packed with natural alignment by the host.
+#ifndef STRATA_EMULATED
+#define STRATA_KERNEL(threads, name, ...) extern "C" __global__ void __launch_bounds__(threads) name(__VA_ARGS__)
+#define STRATA_DYNAMIC_SHARED(name) extern __shared__ __align__(128) u8 name[]
+#define STRATA_TABLE static __device__ const
+#endif
+
+#define STRATA_INLINE static __device__ __forceinline__
+#define STRATA_INLINE_MEMBER static __device__ __forceinline__
+#define STRATA_MEMBER __device__ __forceinline__
+
+struct alignas(16) Vec4 {
+    float x, y, z, w;
+};
+struct alignas(16) Word4 {
+    u32 x, y, z, w;
+};
+struct alignas(8) Word2 {
+    u32 x, y;
+};
+
+#ifndef STRATA_EMULATED
+
+STRATA_INLINE float float_of(u32 bits) { return __uint_as_float(bits); }
+STRATA_INLINE u32 bits_of(float value) { return __float_as_uint(value); }
+
+STRATA_INLINE float from_half(u16 bits) {
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+}
+
+STRATA_INLINE u16 to_half(float value) {
+    u16 bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return bits;
+}
+
+// Two values as float16, the first in the low half.
+STRATA_INLINE u32 half2_of(float low, float high) {
+    u32 bits;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
+    return bits;
+}
+
+// Two values as bfloat16, the first in the low half.
+STRATA_INLINE u32 bf16x2_of(float low, float high) {
+    u32 bits;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
+    return bits;
+}
+
+STRATA_INLINE u32 permute_bytes(u32 low, u32 high, u32 selector) { return __byte_perm(low, high, selector); }
+
+STRATA_INLINE void copy_async_16(void* shared, const void* global) {
+    u32 target = (u32)__cvta_generic_to_shared(shared);
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(target), "l"(global) : "memory");
+}
+// Copies 16 bytes, or writes zeros when there is nothing to copy.
+STRATA_INLINE void copy_async_16_or_zero(void* shared, const void* global, bool present) {
+    u32 target = (u32)__cvta_generic_to_shared(shared);
+    int bytes = present ? 16 : 0;
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(target), "l"(global), "r"(bytes) : "memory");
+}
+STRATA_INLINE void copy_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int PENDING>
+STRATA_INLINE void copy_async_wait() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+}
+
+STRATA_INLINE void load_matrices(u32 out[4], const void* shared) {
+    u32 address = (u32)__cvta_generic_to_shared(shared);
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
+                 : "r"(address)
+                 : "memory");
+}
+STRATA_INLINE void load_matrices_transposed(u32 out[4], const void* shared) {
+    u32 address = (u32)__cvta_generic_to_shared(shared);
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
+                 : "r"(address)
+                 : "memory");
+}
+
+// c[16 x 8] += a[16 x 16] b[16 x 8], bfloat16 operands, float32 sums.
+STRATA_INLINE void multiply_bf16(float c[4], const u32 a[4], u32 b0, u32 b1) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+// The same with float16 operands.
+STRATA_INLINE void multiply_f16(float c[4], const u32 a[4], u32 b0, u32 b1) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+STRATA_INLINE float exchange_xor(float value, int distance) { return __shfl_xor_sync(0xffffffffu, value, distance); }
+STRATA_INLINE int exchange_xor(int value, int distance) { return __shfl_xor_sync(0xffffffffu, value, distance); }
+STRATA_INLINE float broadcast(float value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
+STRATA_INLINE int broadcast(int value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
+STRATA_INLINE u32 votes(bool vote) { return __ballot_sync(0xffffffffu, vote); }
+STRATA_INLINE void warp_barrier() { __syncwarp(); }
+STRATA_INLINE int population(u32 bits) { return __popc(bits); }
+
+// Memory read through the read-only path.
+STRATA_INLINE u32 read_u32(const void* p) { return __ldg((const u32*)p); }
+STRATA_INLINE u32 read_u16(const void* p) { return __ldg((const u16*)p); }
+STRATA_INLINE u32 read_u8(const void* p) { return __ldg((const u8*)p); }
+STRATA_INLINE Word4 read_16(const void* p) {
+    uint4 v = __ldg((const uint4*)p);
+    Word4 r = {v.x, v.y, v.z, v.w};
+    return r;
+}
+STRATA_INLINE Word2 read_8(const void* p) {
+    uint2 v = __ldg((const uint2*)p);
+    Word2 r = {v.x, v.y};
+    return r;
+}
+
+// Lets the next kernel of the stream start its preamble, and waits for the one before: a no-op without programmatic launches.
+STRATA_INLINE void wait_for_previous_kernel() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+STRATA_INLINE void release_next_kernel() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+#endif
+
+STRATA_INLINE float from_bf16(u32 bits) { return float_of(bits << 16); }
+
+STRATA_INLINE float warp_sum(float value) {
+#pragma unroll
+    for (int distance = 16; distance > 0; distance >>= 1) {
+        value += exchange_xor(value, distance);
+    }
+    return value;
+}
+
+STRATA_INLINE float warp_max(float value) {
+#pragma unroll
+    for (int distance = 16; distance > 0; distance >>= 1) {
+        value = fmaxf(value, exchange_xor(value, distance));
+    }
+    return value;
+}
+
+// Sum over a block of at most 1024 threads; every thread gets it. `partial` holds 32 floats of shared memory.
+STRATA_INLINE float block_sum(float value, float* partial) {
+    value = warp_sum(value);
+    int warp = threadIdx.x >> 5;
+    __syncthreads();
+    if ((threadIdx.x & 31) == 0) {
+        partial[warp] = value;
+    }
+    __syncthreads();
+    int warps = (blockDim.x + 31) >> 5;
+    float sum = 0.0f;
+    for (int i = 0; i < warps; i++) {
+        sum += partial[i];
+    }
+    return sum;
+}
+
+STRATA_INLINE float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+STRATA_INLINE float silu(float x) { return x / (1.0f + expf(-x)); }
