@@ -119,10 +119,12 @@ STRATA_INLINE void gate_and_up(const u64* table, const int* ids, int first, int 
 }
 
 // out[row][o] = sum over j of weight_j * down_j[o] . h[row * used + j]. grid (outputs / (8 / split), rows). Without weights every
-// factor is 1; with used = 1 and a row a pair this gives the unweighted result of every pair.
+// factor is 1; with used = 1 and a row a pair this gives the unweighted result of every pair. `share` pairs read the same row of h. The
+// factor of the matrix lies `tail` bytes into the blob (0: none).
 template <class T>
 STRATA_INLINE void down(const u64* table, const int* ids, int first, int count, u64 offset, u64 tail, const float* weights,
-                        u64 row_bytes, int outputs, int columns, const float* h, int used, float* out, int split) {
+                        u64 row_bytes, int outputs, int columns, const float* h, int used, int share, float* out,
+                        int split) {
     const int MOST = 64;
     __shared__ float partial[4][2];
     __shared__ const u8* bases[MOST];
@@ -135,7 +137,7 @@ STRATA_INLINE void down(const u64* table, const int* ids, int first, int count, 
         bases[j] = blob == 0 ? nullptr : (const u8*)(blob + offset);
         factors[j] = blob == 0 ? 0.0f
                                : (weights == nullptr ? 1.0f : weights[row * used + j]) *
-                                     (tail == 0 ? 1.0f : ((const float*)(blob + tail))[2]);
+                                     (tail == 0 ? 1.0f : *(const float*)(blob + tail));
     }
     __syncthreads();
     if (used == 1 && bases[0] == nullptr) {
@@ -147,7 +149,6 @@ STRATA_INLINE void down(const u64* table, const int* ids, int first, int count, 
     if (output < outputs) {
         u64 next = output + 1 < outputs ? row_bytes : 0;
         int groups = (columns + 31) >> 5, quarter = lane & 3, steps = (groups + 7) >> 3;
-        const float* rows = h + (long long)row * used * columns;
 #pragma unroll 4
         for (int step = part; step < used * steps; step += split) {
             int j = step / steps, g = (step - j * steps) * 8 + (lane >> 2);
@@ -157,7 +158,7 @@ STRATA_INLINE void down(const u64* table, const int* ids, int first, int count, 
                 base += output * row_bytes;
                 Scale s0 = T::read(base, g, quarter, columns, v0);
                 Scale s1 = T::read(base + next, g, quarter, columns, v1);
-                load8<T>(rows + (long long)j * columns, g, quarter, columns, a);
+                load8<T>(h + (long long)((row * used + j) / share) * columns, g, quarter, columns, a);
                 float d0 = s0.scale * dot8(v0, a), d1 = s1.scale * dot8(v1, a);
                 if (T::OFFSET) {
                     float total = sum8(a);
@@ -203,9 +204,10 @@ STRATA_INLINE void down(const u64* table, const int* ids, int first, int count, 
                        intermediate, columns, x, used, h, split);                                                      \
     }                                                                                                                  \
     STRATA_KERNEL(128, down_##name, const u64* table, const int* ids, int first, int count, u64 offset, u64 tail,       \
-                  const float* weights, u64 row_bytes, int outputs, int columns, const float* h, int used, float* out, \
-                  int split) {                                                                                         \
-        down<T>(table, ids, first, count, offset, tail, weights, row_bytes, outputs, columns, h, used, out, split);    \
+                  const float* weights, u64 row_bytes, int outputs, int columns, const float* h, int used, int share,  \
+                  float* out, int split) {                                                                             \
+        down<T>(table, ids, first, count, offset, tail, weights, row_bytes, outputs, columns, h, used, share, out,     \
+                split);                                                                                                \
     }
 STRATA_EACH_TYPE(EXPERT)
 
@@ -354,9 +356,10 @@ STRATA_KERNEL(256, group_pairs, const int* ids, int pairs, int used, const int* 
     }
 }
 
-// out[row] = sum over j of weights[row][j] * results[place of pair]; bfloat16 or float32 results. One block a row.
+// out[row] = sum over j of weights[row][j] * results[place of pair]; bfloat16 or float32 results. With `others`, pairs whose expert has
+// no blob in the table are taken from there (float32, by pair). One block a row.
 STRATA_KERNEL(256, combine_pairs, const void* results, int bf16, const int* places, const float* weights, int used,
-              int columns, float* out) {
+              int columns, const float* others, const u64* table, const int* ids, float* out) {
     wait_for_previous_kernel();
     int row = blockIdx.x;
     for (int k = threadIdx.x; k < columns; k += blockDim.x) {
@@ -364,6 +367,10 @@ STRATA_KERNEL(256, combine_pairs, const void* results, int bf16, const int* plac
         for (int j = 0; j < used; j++) {
             int pair = row * used + j;
             long long at = (long long)(places != nullptr ? places[pair] : pair) * columns + k;
+            if (others != nullptr && table[ids[pair]] == 0) {
+                sum += weights[pair] * others[(long long)pair * columns + k];
+                continue;
+            }
             float value = bf16 ? from_bf16(((const u16*)results)[at]) : ((const float*)results)[at];
             sum += weights[pair] * value;
         }

@@ -170,13 +170,13 @@ STRATA_INLINE void place(int tile, int row_tiles, int column_tiles, int& row_til
     column_tile = inside / height;
 }
 
-STRATA_KERNEL(256, gemm_dense, const u16* a, const u16* b, int m, int n, int k, void* values, int columns, int mode,
-              float scale, const float* factors) {
+STRATA_KERNEL(256, gemm_dense, const u16* a, const u16* b, int m, int n, int k, void* values, int columns, int used,
+              int mode, float scale, const float* factors) {
     STRATA_DYNAMIC_SHARED(shared);
     wait_for_previous_kernel();
     int row_tile, column_tile;
     place(blockIdx.x, (m + TILE - 1) / TILE, (n + TILE - 1) / TILE, row_tile, column_tile);
-    Output out = {values, columns, n, mode, scale, factors};
+    Output out = {values, columns, used, mode, scale, factors};
     multiply_tile(a + (long long)row_tile * TILE * k, nullptr, min((int)TILE, m - row_tile * TILE),
                   b + (long long)column_tile * TILE * k, min((int)TILE, n - column_tile * TILE), k, out,
                   (long long)row_tile * TILE, column_tile * TILE, shared);

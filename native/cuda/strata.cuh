@@ -151,6 +151,7 @@ STRATA_INLINE void release_next_kernel() {
 
 STRATA_INLINE float from_bf16(u32 bits) { return float_of(bits << 16); }
 
+#ifndef STRATA_EMULATED
 STRATA_INLINE float warp_sum(float value) {
 #pragma unroll
     for (int distance = 16; distance > 0; distance >>= 1) {
@@ -166,6 +167,7 @@ STRATA_INLINE float warp_max(float value) {
     }
     return value;
 }
+#endif
 
 // Sum over a block of at most 1024 threads; every thread gets it. `partial` holds 32 floats of shared memory.
 STRATA_INLINE float block_sum(float value, float* partial) {

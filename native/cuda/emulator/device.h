@@ -179,6 +179,29 @@ STRATA_INLINE_EMULATED void warp_barrier() {
 }
 STRATA_INLINE_EMULATED int population(uint32_t bits) { return __builtin_popcount(bits); }
 
+// The sum and the largest of a warp's values, in one exchange instead of five.
+STRATA_INLINE_EMULATED float warp_sum(float value) {
+    const unsigned char* all = emulator::exchange(&value, sizeof(float));
+    float sums[32];
+    for (int lane = 0; lane < 32; lane++) {
+        sums[lane] = emulator::lane_value<float>(all, lane);
+    }
+    for (int distance = 16; distance > 0; distance >>= 1) {
+        for (int lane = 0; lane < distance; lane++) {
+            sums[lane] += sums[lane + distance];
+        }
+    }
+    return sums[0];
+}
+STRATA_INLINE_EMULATED float warp_max(float value) {
+    const unsigned char* all = emulator::exchange(&value, sizeof(float));
+    float top = emulator::lane_value<float>(all, 0);
+    for (int lane = 1; lane < 32; lane++) {
+        top = std::fmax(top, emulator::lane_value<float>(all, lane));
+    }
+    return top;
+}
+
 struct Word4;
 struct Word2;
 STRATA_INLINE_EMULATED uint32_t read_u32(const void* p) {

@@ -11,17 +11,17 @@ import java.util.Arrays;
 import java.util.List;
 
 /** Prompts with the logits that the reference implementation computed for them. */
-final class GoldenLogits {
+public final class GoldenLogits {
     /** One prompt; {@code rows} are the positions whose logits are known. */
-    record Case(int[] prompt, int[] rows, float[][] logits) {}
+    public record Case(int[] prompt, int[] rows, float[][] logits) {}
 
     /** A greedy continuation of a prompt, with the gap between the best two logits at every step. */
-    record Greedy(int[] prompt, int[] tokens, double[] gaps) {}
+    public record Greedy(int[] prompt, int[] tokens, double[] gaps) {}
 
     private GoldenLogits() {}
 
     /** The cases of a folder with golden.json and golden.safetensors. */
-    static List<Case> read(Path folder) {
+    public static List<Case> read(Path folder) {
         return read(folder.resolve("golden.json"), folder.resolve("golden.safetensors"), "logits_");
     }
 
@@ -58,7 +58,7 @@ final class GoldenLogits {
         return rows;
     }
 
-    static List<Greedy> greedy(Path json) {
+    public static List<Greedy> greedy(Path json) {
         List<Greedy> continuations = new ArrayList<>();
         JsonNode root = json(json);
         for (JsonNode entry : root.get("greedy")) {

@@ -4,10 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 /** Comparisons of logits. */
-final class Logits {
+public final class Logits {
     private Logits() {}
 
-    static int argmax(float[] logits) {
+    public static int argmax(float[] logits) {
         int best = 0;
         for (int i = 1; i < logits.length; i++) {
             if (logits[i] > logits[best]) {
@@ -18,7 +18,7 @@ final class Logits {
     }
 
     /** The distance between the best two. */
-    static float gap(float[] logits) {
+    public static float gap(float[] logits) {
         int best = argmax(logits);
         float second = Float.NEGATIVE_INFINITY;
         for (int i = 0; i < logits.length; i++) {
@@ -29,7 +29,7 @@ final class Logits {
         return logits[best] - second;
     }
 
-    static double largestDifference(float[] left, float[] right) {
+    public static double largestDifference(float[] left, float[] right) {
         assertEquals(left.length, right.length);
         double largest = 0;
         for (int i = 0; i < left.length; i++) {
@@ -51,7 +51,7 @@ final class Logits {
     }
 
     /** Every value within {@code tolerance}, and the same best token wherever the choice is clear. */
-    static void assertClose(String what, float[] expected, float[] actual, double tolerance) {
+    public static void assertClose(String what, float[] expected, float[] actual, double tolerance) {
         double difference = largestDifference(expected, actual);
         assertTrue(difference <= tolerance, () -> what + " differs by " + difference);
         if (gap(expected) > 1e-2) {

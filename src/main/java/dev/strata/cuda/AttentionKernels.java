@@ -1,0 +1,217 @@
+package dev.strata.cuda;
+
+import dev.strata.device.AttentionShape;
+import dev.strata.device.Batch;
+import dev.strata.device.KvFormat;
+import dev.strata.device.Tensor;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Launches the kernels of attention.cu. */
+final class AttentionKernels {
+    /** Positions that one block of a few-row pass takes, so that short contexts too are spread over the card. */
+    private static final int SPAN = 128;
+
+    private static final int MOST_SPANS = 128;
+
+    private final Launcher launcher;
+    private final Scratch scratch;
+    private final Kernels kernels;
+    private final StepRecord step;
+    private final RopeTables ropes;
+    private final CudaOptions options;
+    private final Kernel inputs;
+    private final Kernel plain;
+    private final Kernel merge;
+    private final Map<String, Kernel> tiled = new HashMap<>();
+
+    AttentionKernels(
+            Launcher launcher,
+            Scratch scratch,
+            Kernels kernels,
+            StepRecord step,
+            RopeTables ropes,
+            CudaOptions options) {
+        this.launcher = launcher;
+        this.scratch = scratch;
+        this.kernels = kernels;
+        this.step = step;
+        this.ropes = ropes;
+        this.options = options;
+        this.inputs = kernels.get("attention_inputs");
+        this.plain = kernels.get("attention_plain");
+        this.merge = kernels.get("attention_merge");
+    }
+
+    void inputs(
+            AttentionShape shape,
+            Tensor projected,
+            @Nullable Tensor keys,
+            @Nullable Tensor values,
+            @Nullable Tensor queryNorm,
+            @Nullable Tensor keyNorm,
+            CudaStates.@Nullable Kv kv,
+            Tensor queries,
+            @Nullable Tensor gates) {
+        long heads = (long) projected.rows() * (shape.heads() + (kv == null ? 0 : 2 * shape.kvHeads()));
+        launcher.tensor(projected)
+                .tensor(keys)
+                .tensor(values)
+                .tensor(queryNorm)
+                .tensor(keyNorm)
+                .integer(projected.rows())
+                .integer(shape.heads())
+                .integer(kv == null ? 0 : shape.kvHeads())
+                .integer(shape.headSize())
+                .flag(shape.outputGate())
+                .real(shape.normEpsilon())
+                .address(ropes.frequencies(shape.rope()))
+                .integer(shape.rope().width())
+                .real(shape.rope().magnitude())
+                .address(step.positions())
+                .address(step.pageBases())
+                .address(step.pages())
+                .integer(kv == null ? 0 : kv.code())
+                .address(kv == null ? 0 : kv.keys().address())
+                .address(kv == null ? 0 : kv.values().address())
+                .address(kv == null ? 0 : kv.keyScales().address())
+                .address(kv == null ? 0 : kv.valueScales().address())
+                .tensor(queries)
+                .tensor(gates)
+                .launch(inputs, Math.ceilDiv(heads, 4), 128);
+    }
+
+    void attention(
+            AttentionShape shape,
+            Tensor queries,
+            CudaStates.Kv kv,
+            CudaStates.@Nullable Selection selection,
+            @Nullable Tensor gates,
+            Tensor out) {
+        boolean sparse = selection != null
+                && (options.deterministic()
+                        || step.contextBucket() >= (selection.budget() + 1) * selection.block());
+        if (options.precision() == Precision.F32 || kv.format() == KvFormat.F32 || !hasTiles(shape.headSize())) {
+            plain(shape, queries, kv, selection, gates, out);
+        } else if (sparse || (step.longestSegment() <= Batch.MAX_WINDOW && !options.deterministic())) {
+            rows(shape, queries, kv, sparse ? selection : null, gates, out);
+        } else {
+            prompt(shape, queries, kv, gates, out);
+        }
+    }
+
+    private static boolean hasTiles(int headSize) {
+        return headSize == 16 || headSize == 32 || headSize == 64 || headSize == 128 || headSize == 256;
+    }
+
+    private Kernel tiled(String kind, AttentionShape shape, CudaStates.Kv kv, int sharedBytes) {
+        String name =
+                "attention_" + kind + "_" + shape.headSize() + (kv.format() == KvFormat.F16 ? "_f16" : "_int8");
+        return tiled.computeIfAbsent(name, key -> kernels.get(key, sharedBytes));
+    }
+
+    private Launcher cache(CudaStates.Kv kv) {
+        return launcher.address(kv.keys().address())
+                .address(kv.values().address())
+                .address(kv.keyScales().address())
+                .address(kv.valueScales().address());
+    }
+
+    private Launcher chosen(CudaStates.@Nullable Selection selection) {
+        return launcher.address(selection == null ? 0 : selection.counts().address())
+                .address(selection == null ? 0 : selection.blocks().address())
+                .integer(selection == null ? 0 : selection.budget())
+                .integer(selection == null ? 1 : selection.block());
+    }
+
+    private Launcher head(AttentionShape shape, Tensor queries) {
+        return launcher.tensor(queries).integer(shape.heads()).integer(shape.kvHeads());
+    }
+
+    private void plain(
+            AttentionShape shape,
+            Tensor queries,
+            CudaStates.Kv kv,
+            CudaStates.@Nullable Selection selection,
+            @Nullable Tensor gates,
+            Tensor out) {
+        head(shape, queries)
+                .integer(shape.headSize())
+                .real(shape.scale())
+                .address(step.positions())
+                .address(step.pageBases())
+                .address(step.pages())
+                .integer(kv.code());
+        cache(kv);
+        chosen(selection).tensor(gates).tensor(out).launch(plain, queries.rows(), shape.heads(), 1, 128, 0);
+    }
+
+    private void prompt(
+            AttentionShape shape, Tensor queries, CudaStates.Kv kv, @Nullable Tensor gates, Tensor out) {
+        int group = shape.heads() / shape.kvHeads();
+        int shared = 3 * 128 * shape.headSize();
+        head(shape, queries)
+                .real(shape.scale())
+                .address(step.firstRows())
+                .address(step.counts())
+                .address(step.pasts())
+                .address(step.segmentBases())
+                .address(step.pages());
+        cache(kv)
+                .tensor(gates)
+                .tensor(out)
+                .launch(
+                        tiled("prompt", shape, kv, shared),
+                        Math.ceilDiv((long) step.longestSegment() * group, 64),
+                        shape.kvHeads(),
+                        step.segments(),
+                        128,
+                        shared);
+    }
+
+    private void rows(
+            AttentionShape shape,
+            Tensor queries,
+            CudaStates.Kv kv,
+            CudaStates.@Nullable Selection selection,
+            @Nullable Tensor gates,
+            Tensor out) {
+        int size = shape.headSize();
+        int group = shape.heads() / shape.kvHeads();
+        int longest = selection == null
+                ? step.contextBucket()
+                : Math.min(step.contextBucket(), (selection.budget() + 1) * selection.block());
+        boolean whole = options.deterministic() || step.longestSegment() > Batch.MAX_WINDOW;
+        int span = whole ? Integer.MAX_VALUE : Math.max(SPAN, longest / MOST_SPANS);
+        int splits = whole ? 1 : Math.ceilDiv(longest, span);
+        int chunk = size >= 256 ? 16 : 32;
+        int shared = 32 * size + 16 * chunk * size + 512;
+        Kernel kernel = tiled("rows", shape, kv, shared);
+        long heads = (long) queries.rows() * shape.heads();
+        long parts = splits == 1 ? 0 : scratch.address("attention parts", 4 * heads * splits * size);
+        long sums = splits == 1 ? 0 : scratch.address("attention part sums", 8 * heads * splits);
+        head(shape, queries)
+                .real(shape.scale())
+                .address(step.positions())
+                .address(step.pageBases())
+                .address(step.pages());
+        cache(kv);
+        chosen(selection)
+                .integer(span)
+                .tensor(gates)
+                .tensor(out)
+                .address(parts)
+                .address(sums)
+                .launch(kernel, splits, shape.kvHeads() * Math.ceilDiv(group, 16), queries.rows(), 128, shared);
+        if (splits > 1) {
+            launcher.address(parts)
+                    .address(sums)
+                    .integer(splits)
+                    .integer(size)
+                    .tensor(gates)
+                    .tensor(out)
+                    .launch(merge, heads, 128);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+package dev.strata.cuda;
+
+import dev.strata.device.ExpertGroups;
+import dev.strata.device.ExpertLayout;
+import dev.strata.device.Routing;
+import dev.strata.device.Stream;
+import dev.strata.device.Tensor;
+
+/** The products of one layer's experts in one pass. */
+final class CudaExpertGroups implements ExpertGroups {
+    private final ExpertKernels kernels;
+    private final Activations activations;
+    private final CudaStream stream;
+    private final CudaExpertLayer layer;
+    private final ExpertLayout layout;
+    private final Tensor input;
+    private final Routing routing;
+    private final Tensor out;
+    private final boolean capturing;
+    private final long table;
+    private final int pairs;
+    private final ExpertKernels.@org.jspecify.annotations.Nullable Grouping grouping;
+    private long others;
+    private boolean summed;
+
+    CudaExpertGroups(
+            ExpertKernels kernels,
+            Activations activations,
+            CudaStream stream,
+            CudaExpertLayer layer,
+            Tensor input,
+            Routing routing,
+            Tensor out,
+            boolean capturing) {
+        this.kernels = kernels;
+        this.activations = activations;
+        this.stream = stream;
+        this.layer = layer;
+        this.layout = layer.layout();
+        this.input = input;
+        this.routing = routing;
+        this.out = out;
+        this.capturing = capturing;
+        this.table = layer.table();
+        this.pairs = input.rows() * routing.used();
+        this.grouping = kernels.grouped(input.rows(), routing.used(), layout.experts())
+                ? kernels.group(routing, input.rows(), layout.experts())
+                : null;
+    }
+
+    @Override
+    public int rows() {
+        return input.rows();
+    }
+
+    @Override
+    public Routing routing() {
+        return routing;
+    }
+
+    @Override
+    public Tensor input() {
+        return input;
+    }
+
+    @Override
+    public Stream stream() {
+        return stream;
+    }
+
+    @Override
+    public boolean capturing() {
+        return capturing;
+    }
+
+    @Override
+    public void run(int first, int count) {
+        if (count <= 0) {
+            return;
+        }
+        if (grouping != null) {
+            kernels.multiplyGroups(
+                    layout, table, grouping, activations.rounded(input), first, count, groupedResults());
+            return;
+        }
+        long values = kernels.scratch().address("expert values, float32", 4L * pairs * layout.intermediate());
+        kernels.gateUp(layout, table, input, routing, first, count, values);
+        if (layer.placement() == null && first == 0 && count == layout.experts()) {
+            kernels.downRows(layout, table, routing, input.rows(), values, out);
+            summed = true;
+        } else {
+            kernels.downPairs(layout, table, routing, pairs, first, count, values, pairResults());
+        }
+    }
+
+    private long groupedResults() {
+        return kernels.scratch().address("expert results", 2L * pairs * layout.hidden());
+    }
+
+    private long pairResults() {
+        return kernels.scratch().address("expert results, float32", 4L * pairs * layout.hidden());
+    }
+
+    @Override
+    public Tensor results() {
+        others = pairResults();
+        return new Tensor(
+                new ScratchView(others, 4L * pairs * layout.hidden()), 0, pairs, layout.hidden());
+    }
+
+    /** Sums up, after all groups. */
+    void finish() {
+        if (summed) {
+            return;
+        }
+        if (grouping != null) {
+            kernels.combine(groupedResults(), true, grouping.places(), routing, others, table, out);
+        } else {
+            kernels.combine(pairResults(), false, 0, routing, 0, table, out);
+        }
+    }
+}

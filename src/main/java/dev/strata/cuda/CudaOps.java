@@ -1,0 +1,328 @@
+package dev.strata.cuda;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import dev.strata.device.AttentionShape;
+import dev.strata.device.Batch;
+import dev.strata.device.DeltaShape;
+import dev.strata.device.DeltaWeights;
+import dev.strata.device.ExpertLayer;
+import dev.strata.device.ExpertPlacement;
+import dev.strata.device.HyperWeights;
+import dev.strata.device.IndexerShape;
+import dev.strata.device.LayerState;
+import dev.strata.device.NgramWeights;
+import dev.strata.device.Ops;
+import dev.strata.device.RouterShape;
+import dev.strata.device.Routing;
+import dev.strata.device.SharedExpert;
+import dev.strata.device.Tensor;
+import dev.strata.device.Weight;
+import java.lang.foreign.MemorySegment;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Gives every operation to the class that launches its kernels, and runs passes directly or as graphs. */
+final class CudaOps implements Ops, AutoCloseable {
+    private final CudaOptions options;
+    private final CudaStream stream;
+    private final Launcher launcher;
+    private final Scratch scratch;
+    private final Staging staging;
+    private final StepRecord step;
+    private final CommitRecord commit;
+    private final RopeTables ropes;
+    private final HeldStates held = new HeldStates();
+    private final PassGraphs graphs;
+    private final StoredTypes types;
+    private final Activations activations;
+    private final Products products;
+    private final RowKernels rows;
+    private final AttentionKernels attention;
+    private final IndexKernels index;
+    private final DeltaKernels delta;
+    private final NgramKernels ngram;
+    private final ExpertKernels experts;
+    private final Set<ExpertPlacement> placements = new LinkedHashSet<>();
+
+    CudaOps(CudaDevice device, CudaStream stream, Staging staging, Kernels kernels, CudaOptions options) {
+        this.options = options;
+        this.stream = stream;
+        this.staging = staging;
+        this.launcher = new Launcher(stream, options.overlap() && device.computeCapability() >= 90);
+        this.scratch = new Scratch(device, stream);
+        this.step = new StepRecord(device, stream, staging);
+        this.commit = new CommitRecord(device, staging);
+        this.ropes = new RopeTables(device, staging);
+        this.graphs = new PassGraphs(stream, scratch, held);
+        this.types = new StoredTypes(kernels);
+        this.activations = new Activations(launcher, scratch, kernels);
+        int processors = device.multiprocessors();
+        this.products = new Products(launcher, scratch, kernels, types, activations, options, processors);
+        this.rows = new RowKernels(launcher, scratch, kernels, products);
+        this.attention = new AttentionKernels(launcher, scratch, kernels, step, ropes, options);
+        this.index = new IndexKernels(launcher, scratch, kernels, step, ropes, attention);
+        this.delta = new DeltaKernels(launcher, scratch, kernels, step, held);
+        this.ngram = new NgramKernels(launcher, scratch, kernels, step, products, held);
+        this.experts = new ExpertKernels(
+                launcher, scratch, kernels, types, products, activations, options, processors);
+    }
+
+    void add(ExpertPlacement placement) {
+        placements.add(placement);
+    }
+
+    @Override
+    public void pass(String key, Batch batch, Runnable body) {
+        step.load(batch);
+        activations.forget();
+        if (batch.hold()) {
+            held.begin();
+        }
+        boolean graph = options.graphs() && PassGraphs.suits(batch, step);
+        for (ExpertPlacement placement : placements) {
+            graph &= placement.capturable(batch.rows());
+            placement.beginPass(batch.rows(), stream);
+        }
+        try {
+            if (graph) {
+                PassGraphs.Key graphKey = new PassGraphs.Key(
+                        key,
+                        batch.rows(),
+                        step.segments(),
+                        step.longestSegment(),
+                        step.contextBucket(),
+                        batch.hold(),
+                        scratch.generation() + step.generation());
+                graphs.run(graphKey, body);
+            } else {
+                body.run();
+            }
+        } finally {
+            placements.forEach(placement -> placement.endPass(stream));
+        }
+        activations.forget();
+    }
+
+    @Override
+    public void embed(Weight table, Batch batch, Tensor out) {
+        launcher.address(table.address())
+                .address(table.rowBytes())
+                .integer(table.inputs())
+                .address(step.tokens())
+                .tensor(out)
+                .real(table.scale())
+                .launch(types.of(table.type()).embed(), out.rows(), 128);
+        activations.written(out);
+    }
+
+    @Override
+    public void rmsNorm(Tensor in, Tensor weight, int group, float epsilon, Tensor out) {
+        rows.norm(in, weight, group, epsilon, out);
+        activations.written(out);
+    }
+
+    @Override
+    public void matmul(Weight weight, Tensor in, Tensor out) {
+        products.multiply(weight, in, out, ProductMode.STORE, weight.scale(), 0);
+    }
+
+    @Override
+    public void matmulAdd(Weight weight, Tensor in, Tensor into) {
+        products.multiply(weight, in, into, ProductMode.ADD, weight.scale(), 0);
+    }
+
+    @Override
+    public void add(Tensor addend, Tensor into) {
+        rows.add(addend, into);
+        activations.written(into);
+    }
+
+    @Override
+    public void repeat(Tensor in, int times, Tensor out) {
+        rows.repeat(in, times, out);
+        activations.written(out);
+    }
+
+    @Override
+    public void concatenate(Tensor left, Tensor right, Tensor out) {
+        rows.concatenate(left, right, out);
+        activations.written(out);
+    }
+
+    @Override
+    public void gatherRows(Tensor in, int[] wanted, Tensor out) {
+        if (graphs.capturing()) {
+            throw new IllegalStateException("rows are gathered by number outside of passes only");
+        }
+        if (wanted.length == 0) {
+            return;
+        }
+        long numbers = scratch.address("gathered row numbers", 4L * wanted.length);
+        staging.write(MemorySegment.ofArray(wanted), numbers);
+        rows.gather(in, numbers, out.rows(wanted.length));
+        activations.written(out);
+    }
+
+    @Override
+    public void attentionInputs(
+            AttentionShape shape,
+            Tensor projected,
+            Tensor keys,
+            Tensor values,
+            @Nullable Tensor queryNorm,
+            @Nullable Tensor keyNorm,
+            LayerState.Kv kv,
+            Batch batch,
+            Tensor queries,
+            @Nullable Tensor gates) {
+        attention.inputs(shape, projected, keys, values, queryNorm, keyNorm, (CudaStates.Kv) kv, queries, gates);
+        activations.written(queries);
+        if (gates != null) {
+            activations.written(gates);
+        }
+    }
+
+    @Override
+    public void attention(
+            AttentionShape shape,
+            Tensor queries,
+            LayerState.Kv kv,
+            LayerState.@Nullable Selection selection,
+            @Nullable Tensor gates,
+            Batch batch,
+            Tensor out) {
+        attention.attention(
+                shape, queries, (CudaStates.Kv) kv, (CudaStates.Selection) selection, gates, out);
+        activations.written(out);
+    }
+
+    @Override
+    public void indexKeys(IndexerShape shape, Tensor keys, Tensor keyNorm, LayerState.Index state, Batch batch) {
+        index.append(shape, keys, keyNorm, (CudaStates.Index) state);
+    }
+
+    @Override
+    public void selectBlocks(
+            IndexerShape shape,
+            Tensor queries,
+            Tensor queryNorm,
+            LayerState.Index state,
+            Batch batch,
+            LayerState.Selection selection) {
+        index.choose(shape, queries, queryNorm, (CudaStates.Index) state, (CudaStates.Selection) selection);
+    }
+
+    @Override
+    public void deltaNet(
+            DeltaShape shape,
+            DeltaWeights weights,
+            Tensor qkv,
+            Tensor z,
+            Tensor beta,
+            Tensor alpha,
+            LayerState.Recurrent state,
+            Batch batch,
+            Tensor out) {
+        delta.run(shape, weights, qkv, z, beta, alpha, (CudaStates.Recurrent) state, batch.hold(), out);
+        activations.written(out);
+    }
+
+    @Override
+    public void route(RouterShape shape, Tensor logits, Routing routing) {
+        experts.route(shape, logits, routing);
+    }
+
+    @Override
+    public void experts(ExpertLayer layer, Tensor in, Routing routing, Tensor out) {
+        CudaExpertLayer own = (CudaExpertLayer) layer;
+        CudaExpertGroups groups =
+                new CudaExpertGroups(experts, activations, stream, own, in, routing, out, graphs.capturing());
+        ExpertPlacement placement = own.placement();
+        if (placement == null) {
+            groups.run(0, own.layout().experts());
+        } else {
+            placement.products(own.layer(), groups);
+        }
+        groups.finish();
+        activations.written(out);
+    }
+
+    @Override
+    public void sharedExpert(SharedExpert expert, Tensor in, Tensor into) {
+        experts.shared(expert, in, into);
+    }
+
+    @Override
+    public void hyperMix(HyperWeights weights, Tensor residual, Tensor out, @Nullable Tensor inject) {
+        rows.hyperMix(weights, residual, out, inject);
+        activations.written(out);
+    }
+
+    @Override
+    public void hyperInject(Tensor y, Tensor inject, Tensor residual) {
+        rows.hyperInject(y, inject, residual);
+        activations.written(residual);
+    }
+
+    @Override
+    public void ngram(
+            NgramWeights weights, Tensor embedding, Tensor residual, LayerState.Ngram state, Batch batch) {
+        ngram.run(weights, embedding, residual, (CudaStates.Ngram) state, batch.hold());
+        activations.written(residual);
+    }
+
+    @Override
+    public void commit(Batch batch, int segment, int accepted) {
+        Batch.Segment of = batch.segments().get(segment);
+        if (accepted < 0 || accepted > of.rows()) {
+            throw new IllegalArgumentException("cannot accept " + accepted + " of " + of.rows() + " held rows");
+        }
+        if (accepted == 0 || held.replays().isEmpty()) {
+            return;
+        }
+        commit.load(of.slot(), accepted);
+        for (HeldStates.Replay replay : held.replays()) {
+            replay.accept(commit, of.slot(), accepted);
+        }
+    }
+
+    @Override
+    public void write(MemorySegment source, Tensor target) {
+        if (graphs.capturing()) {
+            throw new IllegalStateException("values are written outside of passes only");
+        }
+        staging.write(source.asSlice(0, 4L * target.rows() * target.columns()), target.address());
+        activations.written(target);
+    }
+
+    @Override
+    public void read(Tensor source, MemorySegment target) {
+        staging.read(source.address(), target.asSlice(0, 4L * source.rows() * source.columns()));
+    }
+
+    /** Captured passes kept, for tests. */
+    int capturedPasses() {
+        return graphs.size();
+    }
+
+    /** Reads int32 values of device memory after all work, for tests and figures. */
+    int[] readIntegers(long address, int count) {
+        int[] values = new int[count];
+        MemorySegment segment = MemorySegment.ofArray(values);
+        staging.read(address, segment);
+        return MemorySegment.ofArray(values).toArray(JAVA_INT);
+    }
+
+    @Override
+    public void close() {
+        stream.synchronize();
+        graphs.close();
+        scratch.close();
+        step.close();
+        commit.close();
+        ropes.close();
+        launcher.close();
+    }
+}

@@ -1,0 +1,189 @@
+package dev.strata.cuda;
+
+import dev.strata.device.Batch;
+import dev.strata.device.Buffer;
+import dev.strata.device.DeltaShape;
+import dev.strata.device.DeltaWeights;
+import dev.strata.device.Tensor;
+import java.util.List;
+
+/** Launches the kernels of delta.cu. */
+final class DeltaKernels {
+    private static final int ROWS_EACH = 64;
+    private static final int VALUES_OF_A_BLOCK = 16;
+
+    private final Launcher launcher;
+    private final Scratch scratch;
+    private final Kernels kernels;
+    private final StepRecord step;
+    private final HeldStates held;
+    private final Kernel convolve;
+    private final Kernel prepare;
+    private final Kernel gate;
+    private final Kernel shift;
+    private final Kernel save;
+
+    DeltaKernels(Launcher launcher, Scratch scratch, Kernels kernels, StepRecord step, HeldStates held) {
+        this.launcher = launcher;
+        this.scratch = scratch;
+        this.kernels = kernels;
+        this.step = step;
+        this.held = held;
+        this.convolve = kernels.get("delta_convolve");
+        this.prepare = kernels.get("delta_prepare");
+        this.gate = kernels.get("delta_gate");
+        this.shift = kernels.get("shift_rows");
+        this.save = kernels.get("save_rows");
+    }
+
+    /** Segments as kernels read them. */
+    private record Segments(long firstRows, long counts, long slots, int number, int longest) {}
+
+    void run(
+            DeltaShape shape,
+            DeltaWeights weights,
+            Tensor qkv,
+            Tensor z,
+            Tensor beta,
+            Tensor alpha,
+            CudaStates.Recurrent state,
+            boolean hold,
+            Tensor out) {
+        Segments segments =
+                new Segments(step.firstRows(), step.counts(), step.slots(), step.segments(), step.longestSegment());
+        advance(
+                shape,
+                weights,
+                qkv.address(),
+                beta.address(),
+                alpha.address(),
+                qkv.rows(),
+                state,
+                segments,
+                hold,
+                out.address());
+        launcher.tensor(out)
+                .tensor(z)
+                .tensor(weights.norm())
+                .address((long) out.rows() * shape.valueHeads())
+                .integer(shape.valueSize())
+                .real(shape.normEpsilon())
+                .flag(shape.sigmoidGate())
+                .launch(gate, Math.ceilDiv((long) out.rows() * shape.valueHeads(), 4), 128);
+        if (hold) {
+            List<Buffer> window = state.window();
+            save(qkv, segments, window.get(0));
+            save(beta, segments, window.get(1));
+            save(alpha, segments, window.get(2));
+            held.add((record, slot, accepted) -> replay(shape, weights, state, record, slot, accepted));
+        }
+    }
+
+    private void replay(
+            DeltaShape shape,
+            DeltaWeights weights,
+            CudaStates.Recurrent state,
+            CommitRecord record,
+            int slot,
+            int accepted) {
+        long row = 4L * slot * Batch.MAX_WINDOW;
+        List<Buffer> window = state.window();
+        advance(
+                shape,
+                weights,
+                window.get(0).address() + row * shape.channels(),
+                window.get(1).address() + row * shape.valueHeads(),
+                window.get(2).address() + row * shape.valueHeads(),
+                accepted,
+                state,
+                new Segments(record.firstRows(), record.counts(), record.slots(), 1, accepted),
+                false,
+                0);
+    }
+
+    private void save(Tensor from, Segments segments, Buffer to) {
+        launcher.tensor(from)
+                .address(segments.firstRows())
+                .address(segments.counts())
+                .address(segments.slots())
+                .integer(from.columns())
+                .integer(Batch.MAX_WINDOW)
+                .address(to.address())
+                .launch(save, Math.ceilDiv(from.columns(), 256), segments.number(), 1, 256, 0);
+    }
+
+    private void advance(
+            DeltaShape shape,
+            DeltaWeights weights,
+            long qkv,
+            long beta,
+            long alpha,
+            int rows,
+            CudaStates.Recurrent state,
+            Segments segments,
+            boolean keep,
+            long out) {
+        int channels = shape.channels();
+        long convolved = scratch.address("convolved channels", 4L * rows * channels);
+        int scalarColumns = 2 * shape.valueHeads() + shape.keyHeads();
+        long scalars = scratch.address("delta scalars", 4L * rows * scalarColumns);
+        launcher.address(qkv)
+                .tensor(weights.convolution())
+                .address(state.rows().address())
+                .address(segments.firstRows())
+                .address(segments.counts())
+                .address(segments.slots())
+                .integer(channels)
+                .integer(shape.kernel())
+                .integer(ROWS_EACH)
+                .address(convolved)
+                .launch(
+                        convolve,
+                        Math.ceilDiv(channels, 256),
+                        Math.ceilDiv(segments.longest(), ROWS_EACH),
+                        segments.number(),
+                        256,
+                        0);
+        if (!keep) {
+            launcher.address(qkv)
+                    .address(segments.firstRows())
+                    .address(segments.counts())
+                    .address(segments.slots())
+                    .integer(channels)
+                    .integer(shape.kernel() - 1)
+                    .address(state.rows().address())
+                    .launch(shift, Math.ceilDiv(channels, 256), segments.number(), 1, 256, 0);
+        }
+        launcher.address(convolved)
+                .address(beta)
+                .address(alpha)
+                .tensor(weights.decay())
+                .tensor(weights.timeBias())
+                .integer(rows)
+                .integer(shape.keyHeads())
+                .integer(shape.valueHeads())
+                .integer(shape.keySize())
+                .integer(channels)
+                .address(scalars)
+                .launch(prepare, Math.ceilDiv((long) rows * shape.keyHeads(), 4), 128);
+        launcher.address(convolved)
+                .address(scalars)
+                .address(state.matrices().address())
+                .address(segments.firstRows())
+                .address(segments.counts())
+                .address(segments.slots())
+                .integer(shape.keyHeads())
+                .integer(shape.valueHeads())
+                .integer(shape.valueSize())
+                .flag(shape.tiledHeads())
+                .flag(keep)
+                .address(out)
+                .launch(
+                        kernels.get("delta_recur_" + shape.keySize()),
+                        Math.ceilDiv(shape.valueSize(), VALUES_OF_A_BLOCK),
+                        shape.valueHeads(),
+                        segments.number(),
+                        128,
+                        0);
+    }
+}

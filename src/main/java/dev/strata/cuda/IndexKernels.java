@@ -1,0 +1,125 @@
+package dev.strata.cuda;
+
+import dev.strata.device.AttentionShape;
+import dev.strata.device.IndexerShape;
+import dev.strata.device.Tensor;
+
+/** Launches the kernels of index.cu. */
+final class IndexKernels {
+    private static final long SCORE_BYTES = 256L << 20;
+    private static final int MOST_HEAD_SIZE = 256;
+
+    private final Launcher launcher;
+    private final Scratch scratch;
+    private final StepRecord step;
+    private final RopeTables ropes;
+    private final AttentionKernels attention;
+    private final Kernel append;
+    private final Kernel score;
+    private final Kernel choose;
+
+    IndexKernels(
+            Launcher launcher,
+            Scratch scratch,
+            Kernels kernels,
+            StepRecord step,
+            RopeTables ropes,
+            AttentionKernels attention) {
+        this.launcher = launcher;
+        this.scratch = scratch;
+        this.step = step;
+        this.ropes = ropes;
+        this.attention = attention;
+        this.append = kernels.get("index_keys");
+        this.score = kernels.get("index_scores", sharedBytes(MOST_HEAD_SIZE));
+        this.choose = kernels.get("index_choose");
+    }
+
+    private static int sharedBytes(int headSize) {
+        return (32 + 64) * (headSize + 4) * 4;
+    }
+
+    void append(IndexerShape shape, Tensor keys, Tensor norm, CudaStates.Index index) {
+        launcher.tensor(keys)
+                .tensor(norm)
+                .integer(shape.headSize())
+                .integer(shape.block())
+                .real(shape.normEpsilon())
+                .address(ropes.frequencies(shape.rope()))
+                .integer(shape.rope().width())
+                .real(shape.rope().magnitude())
+                .address(step.positions())
+                .address(step.pageBases())
+                .address(step.segmentFirsts())
+                .address(step.pages())
+                .address(index.raw().address())
+                .address(index.pooled().address())
+                .launch(append, keys.rows(), 128);
+    }
+
+    void choose(
+            IndexerShape shape,
+            Tensor queries,
+            Tensor norm,
+            CudaStates.Index index,
+            CudaStates.Selection selection) {
+        int blocks = step.contextBucket() / shape.block();
+        if (blocks <= shape.budgetBlocks()) {
+            chooseRows(shape, selection, 0, 0, 0, queries.rows());
+            return;
+        }
+        long values = (long) queries.rows() * queries.columns();
+        Tensor rotated = new Tensor(
+                new ScratchView(scratch.address("index queries", 4 * values), 4 * values), 0, queries.rows(), queries.columns());
+        attention.inputs(
+                new AttentionShape(shape.heads(), shape.heads(), shape.headSize(), shape.rope(), false, shape.normEpsilon()),
+                queries,
+                null,
+                null,
+                norm,
+                null,
+                null,
+                rotated,
+                null);
+        int rowsAtOnce = (int) Math.min(queries.rows(), Math.max(32, SCORE_BYTES / (4L * blocks)));
+        long scores = scratch.address("index scores", 4L * rowsAtOnce * blocks);
+        for (int first = 0; first < queries.rows(); first += rowsAtOnce) {
+            int end = Math.min(queries.rows(), first + rowsAtOnce);
+            launcher.tensor(rotated)
+                    .integer(shape.heads())
+                    .integer(shape.headSize())
+                    .integer(shape.block())
+                    .address(index.pooled().address())
+                    .address(step.firstRows())
+                    .address(step.counts())
+                    .address(step.pasts())
+                    .address(step.segmentBases())
+                    .address(step.pages())
+                    .integer(first)
+                    .integer(end)
+                    .address(scores)
+                    .integer(blocks)
+                    .launch(
+                            score,
+                            Math.ceilDiv(blocks, 64),
+                            Math.ceilDiv(Math.min(step.longestSegment(), end - first), 32),
+                            step.segments(),
+                            256,
+                            sharedBytes(shape.headSize()));
+            chooseRows(shape, selection, scores, blocks, first, end);
+        }
+    }
+
+    private void chooseRows(
+            IndexerShape shape, CudaStates.Selection selection, long scores, int stride, int first, int end) {
+        launcher.address(scores)
+                .integer(stride)
+                .address(step.positions())
+                .integer(shape.block())
+                .integer(shape.budgetBlocks())
+                .integer(first)
+                .address(selection.counts().address())
+                .address(selection.blocks().address())
+                .launch(choose, end - first, 256);
+    }
+}

@@ -1,0 +1,114 @@
+package dev.strata.cuda;
+
+import dev.strata.device.Batch;
+import dev.strata.device.NgramWeights;
+import dev.strata.device.Tensor;
+
+/** Launches the kernels of ngram.cu. */
+final class NgramKernels {
+    private static final int ROWS_EACH = 32;
+
+    private final Launcher launcher;
+    private final Scratch scratch;
+    private final StepRecord step;
+    private final Products products;
+    private final HeldStates held;
+    private final Kernel gate;
+    private final Kernel convolve;
+    private final Kernel shift;
+    private final Kernel save;
+
+    NgramKernels(
+            Launcher launcher,
+            Scratch scratch,
+            Kernels kernels,
+            StepRecord step,
+            Products products,
+            HeldStates held) {
+        this.launcher = launcher;
+        this.scratch = scratch;
+        this.step = step;
+        this.products = products;
+        this.held = held;
+        this.gate = kernels.get("ngram_gate");
+        this.convolve = kernels.get("ngram_convolve");
+        this.shift = kernels.get("shift_rows");
+        this.save = kernels.get("save_rows");
+    }
+
+    void run(NgramWeights weights, Tensor embedding, Tensor residual, CudaStates.Ngram state, boolean hold) {
+        int rows = residual.rows();
+        int hidden = residual.columns() / weights.streams();
+        Tensor key = tensor("n-gram key", rows, residual.columns());
+        Tensor value = tensor("n-gram value", rows, hidden);
+        Tensor normed = tensor("n-gram rows", rows, residual.columns());
+        products.multiply(
+                weights.key(), embedding, key, ProductMode.STORE, weights.key().scale(), 0);
+        products.multiply(
+                weights.value(), embedding, value, ProductMode.STORE, weights.value().scale(), 0);
+        launcher.tensor(key)
+                .tensor(value)
+                .tensor(weights.normKey())
+                .tensor(weights.normQuery())
+                .tensor(weights.normConvolution())
+                .integer(weights.streams())
+                .integer(hidden)
+                .real(weights.epsilon())
+                .tensor(residual)
+                .tensor(normed)
+                .launch(gate, (long) rows * weights.streams(), 256);
+        launcher.tensor(normed)
+                .tensor(weights.convolution())
+                .address(state.rows().address())
+                .address(step.firstRows())
+                .address(step.counts())
+                .address(step.slots())
+                .integer(residual.columns())
+                .integer(weights.kernel())
+                .integer(weights.dilation())
+                .integer(ROWS_EACH)
+                .tensor(residual)
+                .launch(
+                        convolve,
+                        Math.ceilDiv(residual.columns(), 256),
+                        Math.ceilDiv(step.longestSegment(), ROWS_EACH),
+                        step.segments(),
+                        256,
+                        0);
+        if (hold) {
+            launcher.tensor(normed)
+                    .address(step.firstRows())
+                    .address(step.counts())
+                    .address(step.slots())
+                    .integer(residual.columns())
+                    .integer(Batch.MAX_WINDOW)
+                    .address(state.window().address())
+                    .launch(save, Math.ceilDiv(residual.columns(), 256), step.segments(), 1, 256, 0);
+            held.add((record, slot, accepted) -> shift(
+                    state,
+                    state.window().address() + 4L * slot * Batch.MAX_WINDOW * state.channels(),
+                    record.firstRows(),
+                    record.counts(),
+                    record.slots(),
+                    1));
+        } else {
+            shift(state, normed.address(), step.firstRows(), step.counts(), step.slots(), step.segments());
+        }
+    }
+
+    private void shift(CudaStates.Ngram state, long from, long firstRows, long counts, long slots, int segments) {
+        launcher.address(from)
+                .address(firstRows)
+                .address(counts)
+                .address(slots)
+                .integer(state.channels())
+                .integer(state.reach())
+                .address(state.rows().address())
+                .launch(shift, Math.ceilDiv(state.channels(), 256), segments, 1, 256, 0);
+    }
+
+    private Tensor tensor(String name, int rows, int columns) {
+        long bytes = 4L * rows * columns;
+        return new Tensor(new ScratchView(scratch.address(name, bytes), bytes), 0, rows, columns);
+    }
+}

@@ -1,0 +1,24 @@
+package dev.strata.cuda;
+
+/** What a product does with its sums; the numbers are those of the kernels. */
+enum ProductMode {
+    STORE(0),
+    ADD(1),
+    SILU(2),
+    TWICE_SIGMOID(3),
+    /** Adds, times a factor a row. */
+    ADD_SCALED(4),
+    STORE_BF16(5),
+    /** silu(even octets) * odd octets of the outputs, as bfloat16. */
+    SWIGLU_BF16(6);
+
+    private final int code;
+
+    ProductMode(int code) {
+        this.code = code;
+    }
+
+    int code() {
+        return code;
+    }
+}

@@ -1,0 +1,217 @@
+package dev.strata.cuda;
+
+import dev.strata.device.Tensor;
+import dev.strata.device.Weight;
+import dev.strata.format.QuantType;
+
+/**
+ * Products of stored matrices. Few rows: float32 kernels that read the weights as stored. Many rows: the weights are expanded to
+ * bfloat16 and multiplied on tensor cores.
+ */
+final class Products {
+    /** From this many rows on tensor cores are used. */
+    static final int TENSOR_CORE_ROWS = 17;
+
+    private static final int TILE = 128;
+    static final int TILE_SHARED_BYTES = 96 << 10;
+    private static final long EXPANDED_BYTES = 256L << 20;
+
+    private final Launcher launcher;
+    private final Scratch scratch;
+    private final StoredTypes types;
+    private final Activations activations;
+    private final Kernel dense;
+    private final CudaOptions options;
+    private final int multiprocessors;
+
+    Products(
+            Launcher launcher,
+            Scratch scratch,
+            Kernels kernels,
+            StoredTypes types,
+            Activations activations,
+            CudaOptions options,
+            int multiprocessors) {
+        this.launcher = launcher;
+        this.scratch = scratch;
+        this.types = types;
+        this.activations = activations;
+        this.dense = kernels.get("gemm_dense", TILE_SHARED_BYTES);
+        this.options = options;
+        this.multiprocessors = multiprocessors;
+    }
+
+    /** Tells that {@code out} gets new values by something else. */
+    void written(Tensor out) {
+        activations.written(out);
+    }
+
+    /** Whether a product of {@code rows} rows goes to the tensor cores. */
+    boolean onTensorCores(int rows) {
+        return options.precision() == Precision.MIXED && (options.deterministic() || rows >= TENSOR_CORE_ROWS);
+    }
+
+    /** out = mode(scale * W in). */
+    void multiply(Weight weight, Tensor in, Tensor out, ProductMode mode, float scale, long factors) {
+        if (weight.inputs() != in.columns() || weight.outputs() != out.columns() || in.rows() != out.rows()) {
+            throw new IllegalArgumentException(weight.name() + " is " + weight.outputs() + " x " + weight.inputs()
+                    + "; it cannot turn " + in.rows() + " x " + in.columns() + " into " + out.rows() + " x "
+                    + out.columns());
+        }
+        if (in.rows() == 0) {
+            return;
+        }
+        if (onTensorCores(in.rows())) {
+            multiplyRounded(weight, activations.rounded(in), in.rows(), out.address(), mode, scale, factors);
+        } else {
+            few(weight, in, out, mode, scale, factors);
+        }
+        activations.written(out);
+    }
+
+    private void few(Weight weight, Tensor in, Tensor out, ProductMode mode, float scale, long factors) {
+        int kind = in.rows() == 1 ? 0 : in.rows() == 2 ? 1 : in.rows() <= 4 ? 2 : 3;
+        int split = split(weight.outputs() / 2);
+        launcher.address(weight.address())
+                .address(weight.rowBytes())
+                .integer(weight.outputs())
+                .integer(weight.inputs())
+                .tensor(in)
+                .integer(in.rows())
+                .tensor(out)
+                .real(scale)
+                .integer(mode.code())
+                .address(factors)
+                .integer(split)
+                .launch(
+                        types.of(weight.type()).products()[kind],
+                        Math.ceilDiv(weight.outputs(), 8 / split),
+                        Math.ceilDiv(in.rows(), StoredTypes.ROWS[kind]),
+                        1,
+                        128,
+                        0);
+    }
+
+    /** Warps that share the columns of an output, so that {@code warps} outputs fill the card. */
+    int split(int warps) {
+        int wanted = 16 * multiprocessors;
+        return warps >= wanted ? 1 : 2 * warps >= wanted ? 2 : 4;
+    }
+
+    /** The same with rounded activations [rows, padded inputs]. */
+    void multiplyRounded(
+            Weight weight, long rounded, int rows, long out, ProductMode mode, float scale, long factors) {
+        int padded = Activations.padded(weight.inputs());
+        int most = (int) Math.max(TILE, EXPANDED_BYTES / (2L * padded) / TILE * TILE);
+        boolean stored = weight.type() == QuantType.BF16 && padded == weight.inputs() && weight.address() % 16 == 0;
+        for (int first = 0; first < weight.outputs(); first += most) {
+            int outputs = Math.min(most, weight.outputs() - first);
+            long right;
+            if (stored) {
+                right = weight.address() + first * weight.rowBytes();
+            } else {
+                right = scratch.address("expanded weights", 2L * outputs * padded);
+                expand(weight, first, outputs, right, 0);
+            }
+            launchDense(
+                    rounded,
+                    right,
+                    rows,
+                    outputs,
+                    padded,
+                    out + 4L * first,
+                    weight.outputs(),
+                    mode,
+                    scale,
+                    factors);
+        }
+    }
+
+    /** Rows {@code first} .. {@code first + rows - 1} of the weight as bfloat16, without its scale. */
+    private void expand(Weight weight, int first, int rows, long target, int interleave) {
+        int padded = Activations.padded(weight.inputs());
+        launcher.address(0)
+                .address(0)
+                .integer(0)
+                .address(0)
+                .address(0)
+                .address(weight.address() + first * weight.rowBytes())
+                .address(weight.rowBytes())
+                .integer(rows)
+                .integer(weight.inputs())
+                .integer(padded)
+                .address(target)
+                .address(0)
+                .real(interleave == 0 ? 1 : weight.scale())
+                .integer(interleave)
+                .launchOver(types.of(weight.type()).expand(), (long) rows * padded / 8);
+    }
+
+    void launchDense(
+            long left,
+            long right,
+            int rows,
+            int outputs,
+            int depth,
+            long out,
+            int columns,
+            ProductMode mode,
+            float scale,
+            long factors) {
+        launcher.address(left)
+                .address(right)
+                .integer(rows)
+                .integer(outputs)
+                .integer(depth)
+                .address(out)
+                .integer(columns)
+                .integer(outputs)
+                .integer(mode.code())
+                .real(scale)
+                .address(factors)
+                .launch(
+                        dense,
+                        (long) Math.ceilDiv(rows, TILE) * Math.ceilDiv(outputs, TILE),
+                        1,
+                        1,
+                        256,
+                        TILE_SHARED_BYTES);
+    }
+
+    /**
+     * silu(gate x) * (up x) of rounded activations as bfloat16 [rows, padded(intermediate)] in scratch memory.
+     */
+    long swiglu(Weight gate, Weight up, long rounded, int rows) {
+        int intermediate = gate.outputs();
+        int outputs = 2 * Math.ceilDiv(intermediate, 8) * 8;
+        int padded = Activations.padded(gate.inputs());
+        int columns = Activations.padded(intermediate);
+        long right = scratch.address("expanded weights", 2L * outputs * padded);
+        expand(gate, 0, intermediate, right, 1);
+        expand(up, 0, intermediate, right, 2);
+        long hidden = scratch.address("shared expert values", 2L * rows * columns);
+        if (columns != intermediate) {
+            launcher.fillZero(hidden, 2L * rows * columns);
+        }
+        // The mode writes half as many columns as there are outputs.
+        launcher.address(rounded)
+                .address(right)
+                .integer(rows)
+                .integer(outputs)
+                .integer(padded)
+                .address(hidden)
+                .integer(columns)
+                .integer(intermediate)
+                .integer(ProductMode.SWIGLU_BF16.code())
+                .real(1)
+                .address(0)
+                .launch(
+                        dense,
+                        (long) Math.ceilDiv(rows, TILE) * Math.ceilDiv(outputs, TILE),
+                        1,
+                        1,
+                        256,
+                        TILE_SHARED_BYTES);
+        return hidden;
+    }
+}

@@ -1,0 +1,119 @@
+package dev.strata.cuda;
+
+import dev.strata.device.HyperWeights;
+import dev.strata.device.Tensor;
+import org.jspecify.annotations.Nullable;
+
+/** Launches the kernels of rows.cu. */
+final class RowKernels {
+    private final Launcher launcher;
+    private final Scratch scratch;
+    private final Products products;
+    private final Kernel norm;
+    private final Kernel add;
+    private final Kernel repeat;
+    private final Kernel concatenate;
+    private final Kernel gather;
+    private final Kernel hyperCombine;
+    private final Kernel hyperInject;
+
+    RowKernels(Launcher launcher, Scratch scratch, Kernels kernels, Products products) {
+        this.launcher = launcher;
+        this.scratch = scratch;
+        this.products = products;
+        this.norm = kernels.get("rms_norm");
+        this.add = kernels.get("add_rows");
+        this.repeat = kernels.get("repeat_rows");
+        this.concatenate = kernels.get("concatenate_rows");
+        this.gather = kernels.get("gather_rows");
+        this.hyperCombine = kernels.get("hyper_combine");
+        this.hyperInject = kernels.get("hyper_inject");
+    }
+
+    private static long count(Tensor tensor) {
+        return (long) tensor.rows() * tensor.columns();
+    }
+
+    void norm(Tensor in, Tensor weight, int group, float epsilon, Tensor out) {
+        launcher.tensor(in)
+                .tensor(weight)
+                .integer(in.columns())
+                .integer(group)
+                .integer(weight.columns())
+                .real(epsilon)
+                .tensor(out)
+                .launch(norm, count(in) / group, group >= 4096 ? 512 : group >= 1024 ? 256 : group >= 256 ? 128 : 32);
+    }
+
+    void add(Tensor addend, Tensor into) {
+        launcher.tensor(addend).tensor(into).address(count(into)).launchOver(add, count(into));
+    }
+
+    void repeat(Tensor in, int times, Tensor out) {
+        launcher.tensor(in)
+                .integer(in.columns())
+                .integer(times)
+                .address(count(out))
+                .tensor(out)
+                .launchOver(repeat, count(out));
+    }
+
+    void concatenate(Tensor left, Tensor right, Tensor out) {
+        launcher.tensor(left)
+                .integer(left.columns())
+                .tensor(right)
+                .integer(right.columns())
+                .address(count(out))
+                .tensor(out)
+                .launchOver(concatenate, count(out));
+    }
+
+    /** @param rows address of int32 row numbers */
+    void gather(Tensor in, long rows, Tensor out) {
+        launcher.tensor(in).address(rows).integer(in.columns()).tensor(out).launch(gather, out.rows(), 256);
+    }
+
+    void hyperMix(HyperWeights weights, Tensor residual, Tensor out, @Nullable Tensor inject) {
+        int rows = residual.rows();
+        int streams = weights.streams();
+        Tensor normed = tensor("normed streams", rows, residual.columns());
+        Tensor low = tensor("gated residual, low rank", rows, weights.down().outputs());
+        Tensor gates = tensor("stream gates", rows, residual.columns());
+        norm(residual, weights.norm(), residual.columns() / streams, weights.epsilon(), normed);
+        products.written(normed);
+        products.multiply(
+                weights.down(), normed, low, ProductMode.SILU, weights.down().scale() / streams, 0);
+        if (inject != null && weights.inject() != null) {
+            products.multiply(
+                    weights.inject(),
+                    normed,
+                    inject,
+                    ProductMode.TWICE_SIGMOID,
+                    weights.inject().scale() / streams,
+                    0);
+        }
+        products.multiply(weights.up(), low, gates, ProductMode.STORE, weights.up().scale(), 0);
+        launcher.tensor(gates)
+                .tensor(normed)
+                .integer(streams)
+                .integer(out.columns())
+                .address(count(out))
+                .tensor(out)
+                .launchOver(hyperCombine, count(out));
+    }
+
+    void hyperInject(Tensor y, Tensor inject, Tensor residual) {
+        launcher.tensor(y)
+                .tensor(inject)
+                .integer(inject.columns())
+                .integer(y.columns())
+                .address(count(residual))
+                .tensor(residual)
+                .launchOver(hyperInject, count(residual));
+    }
+
+    private Tensor tensor(String name, int rows, int columns) {
+        long bytes = 4L * rows * columns;
+        return new Tensor(new ScratchView(scratch.address(name, bytes), bytes), 0, rows, columns);
+    }
+}

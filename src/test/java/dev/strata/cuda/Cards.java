@@ -1,0 +1,35 @@
+package dev.strata.cuda;
+
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** Where tests of the backend run: on the machine's card, or on kernels compiled for the host behind a stand-in for the driver. */
+public final class Cards {
+    private static final Path EMULATED =
+            Path.of(System.getProperty("strata.emulated", "target/native/emulated/libcuda.so.1"));
+
+    private static final boolean REAL = CudaProbe.probe().isAvailable();
+
+    private Cards() {}
+
+    /** Whether there is a card. */
+    public static boolean real() {
+        return REAL;
+    }
+
+    /** A backend, or a skipped test with the reason. */
+    public static CudaBackend open(CudaOptions options) {
+        if (real()) {
+            return CudaBackend.create(options);
+        }
+        assumeTrue(
+                Files.exists(EMULATED),
+                () -> CudaProbe.probe().reason() + ", and the emulated kernels were not built (" + EMULATED + ")");
+        return CudaBackend.create(
+                options.withDriver(EMULATED.toAbsolutePath()),
+                capability -> List.of(new KernelImages.Image("emulated", new byte[64])));
+    }
+}
