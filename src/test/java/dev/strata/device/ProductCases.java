@@ -1,0 +1,62 @@
+package dev.strata.device;
+
+import dev.strata.device.OpCase.Kind;
+import dev.strata.format.QuantType;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+
+/** Products with matrices of every stored type. */
+final class ProductCases {
+    /** All types that matrices are stored in. */
+    static final Set<QuantType> TYPES = EnumSet.complementOf(
+            EnumSet.of(QuantType.I8, QuantType.I16, QuantType.I32, QuantType.I64, QuantType.F64));
+
+    private ProductCases() {}
+
+    /** An input length of the type: {@code blocks} of its blocks, an odd number for plain types. */
+    static int inputs(QuantType type, int blocks) {
+        return type.blockElements() == 1 ? 32 * blocks + 5 : type.blockElements() * blocks;
+    }
+
+    static List<OpCase> all() {
+        List<OpCase> cases = new ArrayList<>();
+        for (QuantType type : TYPES) {
+            for (int rows : new int[] {1, 2, 7, 33}) {
+                cases.add(product(type, rows, 13, inputs(type, 3), 1));
+            }
+            cases.add(product(type, 65, 65, inputs(type, 1), 1));
+            cases.add(product(type, 1, 1, inputs(type, 5), 1));
+            cases.add(product(type, 3, 130, inputs(type, 4), 0.37f));
+            cases.add(productAdd(type, 3, 7, inputs(type, 2)));
+            cases.add(productAdd(type, 65, 33, inputs(type, 2)));
+        }
+        for (int size : new int[] {1, 3, 7, 13, 65}) {
+            cases.add(product(QuantType.F32, size, size, size, 1));
+            cases.add(product(QuantType.BF16, size, size, size, 1));
+            cases.add(product(QuantType.F16, size, size, size, 1));
+        }
+        return cases;
+    }
+
+    private static OpCase product(QuantType type, int rows, int outputs, int inputs, float scale) {
+        String name = "matmul " + type + " " + rows + " rows, " + outputs + " x " + inputs;
+        return new OpCase(name, Kind.PRODUCT, f -> {
+            Weight weight = f.weight(type, outputs, inputs, scale);
+            Tensor out = f.output(rows, outputs);
+            f.ops().matmul(weight, f.inputView(rows, inputs), out);
+            return new float[][] {f.read(out)};
+        });
+    }
+
+    private static OpCase productAdd(QuantType type, int rows, int outputs, int inputs) {
+        String name = "matmul and add " + type + " " + rows + " rows, " + outputs + " x " + inputs;
+        return new OpCase(name, Kind.PRODUCT, f -> {
+            Weight weight = f.weight(type, outputs, inputs);
+            Tensor into = f.inputView(rows, outputs);
+            f.ops().matmulAdd(weight, f.input(rows, inputs), into);
+            return new float[][] {f.read(into)};
+        });
+    }
+}
