@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.text.Normalizer;
 import java.util.BitSet;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 
@@ -22,6 +23,7 @@ final class BpeTokenizer implements Tokenizer {
     private final SpecialTokens special;
     private final WordCache cache = new WordCache();
     private final int size;
+    private final List<String> markup;
 
     private BpeTokenizer(BpeModel model, BytePairMerger merger) {
         this.vocabulary = model.vocabulary();
@@ -41,6 +43,11 @@ final class BpeTokenizer implements Tokenizer {
             }
         }
         this.size = last + 1;
+        this.markup = model.added().stream()
+                .filter(token -> token.isMarkup() && !token.text().isEmpty())
+                .map(AddedTokens.Added::text)
+                .distinct()
+                .toList();
     }
 
     /**
@@ -78,11 +85,26 @@ final class BpeTokenizer implements Tokenizer {
 
     @Override
     public int[] encode(String text, boolean special) {
+        return encode(text, special, "");
+    }
+
+    @Override
+    public int[] encodeMarked(String text, char marker) {
+        return encode(text, true, String.valueOf(marker));
+    }
+
+    @Override
+    public List<String> markup() {
+        return markup;
+    }
+
+    private int[] encode(String text, boolean special, String dropped) {
         IntList ids = new IntList(text.length() / 3 + 4);
         int at = 0;
         while (at < text.length()) {
             AddedTokens.Match match = addedTokens.find(text, at, special);
-            encodePlain(match == null ? text.substring(at) : text.substring(at, match.from()), ids);
+            String plain = match == null ? text.substring(at) : text.substring(at, match.from());
+            encodePlain(dropped.isEmpty() ? plain : plain.replace(dropped, ""), ids);
             if (match == null) {
                 break;
             }

@@ -1,5 +1,6 @@
 package dev.strata.tokenizer;
 
+import java.util.List;
 import java.util.OptionalInt;
 
 /** Text to token ids and back. Implementations are immutable in behaviour and may be used by any number of threads. */
@@ -12,6 +13,17 @@ public interface Tokenizer {
      *     never turns into control tokens.
      */
     int[] encode(String text, boolean special);
+
+    /**
+     * Token ids of a text that holds both a template's control tokens and marked text of clients: added tokens are recognised, but not
+     * where a marker is inside their spelling; markers themselves are dropped.
+     *
+     * @param marker a character that means nothing else in the text
+     */
+    int[] encodeMarked(String text, char marker);
+
+    /** Spellings of all control tokens and tags: what {@link #encode} with {@code special} recognises beyond plain text. */
+    List<String> markup();
 
     /** The bytes a token stands for; control and other added tokens give their text. Empty for ids without a token. */
     byte[] bytes(int id);

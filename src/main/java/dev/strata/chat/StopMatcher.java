@@ -1,0 +1,91 @@
+package dev.strata.chat;
+
+import java.util.List;
+
+/**
+ * Ends a text at the first stop string, however the text arrives. Text is held back only as long as it can still become a stop string. Not
+ * thread-safe.
+ */
+public final class StopMatcher {
+    private final List<String> stops;
+    private final StringBuilder held = new StringBuilder();
+    private boolean matched;
+
+    /** @param stops strings that end the text and are not part of it; empty ones are ignored */
+    public StopMatcher(List<String> stops) {
+        this.stops = stops.stream().filter(stop -> !stop.isEmpty()).toList();
+    }
+
+    /** Takes more text and returns what is certain to belong to the answer. Nothing more comes after a match. */
+    public String push(String text) {
+        if (matched) {
+            return "";
+        }
+        if (stops.isEmpty()) {
+            return text;
+        }
+        StringBuilder out = new StringBuilder();
+        for (int at = 0; at < text.length() && !matched; at++) {
+            accept(text.charAt(at), out);
+        }
+        return out.toString();
+    }
+
+    private void accept(char unit, StringBuilder out) {
+        held.append(unit);
+        int longest = 0;
+        for (String stop : stops) {
+            if (stop.length() > longest && endsWith(held, stop, stop.length())) {
+                longest = stop.length();
+            }
+        }
+        if (longest > 0) {
+            matched = true;
+            out.append(held, 0, held.length() - longest);
+            held.setLength(0);
+            return;
+        }
+        int kept = held.length();
+        while (kept > 0 && !couldBecomeStop(kept)) {
+            kept--;
+        }
+        out.append(held, 0, held.length() - kept);
+        held.delete(0, held.length() - kept);
+    }
+
+    /** Whether the last {@code length} characters held are the beginning of a stop string. */
+    private boolean couldBecomeStop(int length) {
+        for (String stop : stops) {
+            if (length < stop.length() && endsWith(held, stop, length)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Whether {@code text} ends with the first {@code length} characters of {@code stop}. */
+    private static boolean endsWith(StringBuilder text, String stop, int length) {
+        int start = text.length() - length;
+        if (start < 0) {
+            return false;
+        }
+        for (int index = 0; index < length; index++) {
+            if (text.charAt(start + index) != stop.charAt(index)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whether a stop string was found: the answer has ended. */
+    public boolean matched() {
+        return matched;
+    }
+
+    /** The text ends here: gives what was held back. */
+    public String flush() {
+        String rest = held.toString();
+        held.setLength(0);
+        return rest;
+    }
+}
