@@ -2,7 +2,6 @@ package dev.strata.model;
 
 import dev.strata.device.Backend;
 import dev.strata.device.ExpertLayer;
-import dev.strata.device.ExpertSource;
 import dev.strata.device.Ops;
 import dev.strata.device.RouterShape;
 import dev.strata.device.Routing;
@@ -42,7 +41,7 @@ final class ExpertBlock {
             Weights weights,
             int layer,
             Hyperparameters sizes,
-            ExpertSource source,
+            ExpertLayer layerExperts,
             Routing routing) {
         Backend backend = workspace.backend();
         Hyperparameters.Experts experts = sizes.experts();
@@ -50,7 +49,7 @@ final class ExpertBlock {
                 workspace,
                 new RouterShape(experts.count(), experts.used(), experts.renormalise(), experts.scale()),
                 backend.weight(weights.matrix(Role.ROUTER, layer, experts.count(), sizes.hidden())),
-                backend.experts(source, layer),
+                layerExperts,
                 experts.sharedIntermediate() == 0
                         ? null
                         : shared(backend, weights, layer, sizes.hidden(), experts.sharedIntermediate()),

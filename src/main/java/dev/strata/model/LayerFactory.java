@@ -1,9 +1,10 @@
 package dev.strata.model;
 
 import dev.strata.device.DeltaShape;
-import dev.strata.device.ExpertSource;
+import dev.strata.device.ExpertLayer;
 import dev.strata.device.Routing;
 import dev.strata.model.Hyperparameters.Mixer;
+import java.util.function.IntFunction;
 
 /** Makes the blocks of layers from a model's weights. */
 final class LayerFactory {
@@ -11,16 +12,16 @@ final class LayerFactory {
     private final Weights weights;
     private final Hyperparameters sizes;
     private final ModelOptions options;
-    private final ExpertSource source;
+    private final IntFunction<ExpertLayer> experts;
     private final Routing routing;
 
     LayerFactory(
-            Workspace workspace, Weights weights, Hyperparameters sizes, ModelOptions options, ExpertSource source) {
+            Workspace workspace, Weights weights, Hyperparameters sizes, ModelOptions options, IntFunction<ExpertLayer> experts) {
         this.workspace = workspace;
         this.weights = weights;
         this.sizes = sizes;
         this.options = options;
-        this.source = source;
+        this.experts = experts;
         this.routing =
                 workspace.backend().routing(options.maxRows(), sizes.experts().used());
     }
@@ -50,7 +51,7 @@ final class LayerFactory {
     }
 
     ExpertBlock experts(int layer) {
-        return ExpertBlock.create(workspace, weights, layer, sizes, source, routing);
+        return ExpertBlock.create(workspace, weights, layer, sizes, experts.apply(layer), routing);
     }
 
     PlainLayer plain(int layer) {

@@ -4,7 +4,6 @@ import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
 
 import dev.strata.device.Backend;
 import dev.strata.device.Batch;
-import dev.strata.device.ExpertSource;
 import dev.strata.device.LayerState;
 import dev.strata.device.Ops;
 import dev.strata.device.Tensor;
@@ -23,7 +22,7 @@ final class LoadedModel implements Model {
     private final Backend backend;
     private final Ops ops;
     private final Workspace workspace;
-    private final ExpertSource source;
+    private final Runnable closer;
     private final Arena arena;
     private final Trunk trunk;
     private final OutputHead head;
@@ -36,7 +35,7 @@ final class LoadedModel implements Model {
     LoadedModel(
             ModelFiles files,
             LayerFactory factory,
-            ExpertSource source,
+            Runnable closer,
             Trunk trunk,
             OutputHead head,
             @Nullable DraftLayer draft,
@@ -48,7 +47,7 @@ final class LoadedModel implements Model {
         this.workspace = factory.workspace();
         this.backend = workspace.backend();
         this.ops = backend.ops();
-        this.source = source;
+        this.closer = closer;
         this.arena = factory.weights().arena();
         this.trunk = trunk;
         this.head = head;
@@ -204,7 +203,7 @@ final class LoadedModel implements Model {
     public void close() {
         states.forEach(LayerState::close);
         workspace.close();
-        source.close();
+        closer.run();
         arena.close();
     }
 }

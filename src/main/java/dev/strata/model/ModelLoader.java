@@ -1,6 +1,8 @@
 package dev.strata.model;
 
 import dev.strata.device.Backend;
+import dev.strata.device.ExpertLayer;
+import dev.strata.device.ExpertPlacement;
 import dev.strata.device.ExpertSource;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
@@ -8,6 +10,7 @@ import dev.strata.expert.MappedExpertSource;
 import dev.strata.format.ModelFiles;
 import dev.strata.model.ngram.NgramTable;
 import java.lang.foreign.Arena;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /** Puts a model on a backend. */
@@ -33,12 +36,37 @@ public final class ModelLoader {
      * @param source numbered like the model's layers, draft layers last
      * @param table the n-gram table of models that have one
      */
-    @SuppressWarnings("MustBeClosedChecker") // owned by the model, closed with it
     public static Model load(
             ModelFiles files, Backend backend, ModelOptions options, ExpertSource source, @Nullable NgramTable table) {
+        return load(files, backend, options, layer -> backend.experts(source, layer), source::close, table);
+    }
+
+    /**
+     * Loads a model whose experts lie where {@code placement} keeps them; it stays its maker's.
+     *
+     * @param placement numbered like the model's layers, draft layers last
+     * @param table the n-gram table of models that have one
+     */
+    public static Model load(
+            ModelFiles files,
+            Backend backend,
+            ModelOptions options,
+            ExpertPlacement placement,
+            @Nullable NgramTable table) {
+        return load(files, backend, options, layer -> backend.experts(placement, layer), () -> {}, table);
+    }
+
+    @SuppressWarnings("MustBeClosedChecker") // owned by the model, closed with it
+    private static Model load(
+            ModelFiles files,
+            Backend backend,
+            ModelOptions options,
+            IntFunction<ExpertLayer> experts,
+            Runnable closer,
+            @Nullable NgramTable table) {
         Arena arena = Arena.ofShared();
         try {
-            return build(new Weights(files, ModelConfigReader.read(files), arena), backend, options, source, table);
+            return build(new Weights(files, ModelConfigReader.read(files), arena), backend, options, experts, closer, table);
         } catch (RuntimeException exception) {
             arena.close();
             throw exception;
@@ -46,12 +74,17 @@ public final class ModelLoader {
     }
 
     private static Model build(
-            Weights weights, Backend backend, ModelOptions options, ExpertSource source, @Nullable NgramTable table) {
+            Weights weights,
+            Backend backend,
+            ModelOptions options,
+            IntFunction<ExpertLayer> experts,
+            Runnable closer,
+            @Nullable NgramTable table) {
         ModelFiles files = weights.files();
         Hyperparameters sizes = ModelConfigReader.hyperparameters(files);
         ModelConfig config = sizes.config();
         Workspace workspace = new Workspace(backend, options.maxRows());
-        LayerFactory factory = new LayerFactory(workspace, weights, sizes, options, source);
+        LayerFactory factory = new LayerFactory(workspace, weights, sizes, options, experts);
         int hidden = config.hidden();
         Weight embedding = backend.weight(weights.matrix(Role.EMBEDDING, 0, config.vocabulary(), hidden));
         Weight output = weights.has(Role.HEAD, 0)
@@ -69,13 +102,13 @@ public final class ModelLoader {
                 ? new PlainTrunk(factory, embedding, trunkState)
                 : new WideTrunk(factory, hyper, embedding, ngram(factory, hyper, table), trunkState);
         if (!drafts) {
-            return new LoadedModel(files, factory, source, trunk, head, null, null, null);
+            return new LoadedModel(files, factory, closer, trunk, head, null, null, null);
         }
         Tensor draftState = fusable.rows(options.maxRows(), options.maxRows());
         DraftLayer draft = hyper == null
                 ? new PlainDraft(factory, embedding, draftState)
                 : new WideDraft(factory, hyper, embedding, draftState);
-        return new LoadedModel(files, factory, source, trunk, head, draft, draftHead(factory, head), fusable);
+        return new LoadedModel(files, factory, closer, trunk, head, draft, draftHead(factory, head), fusable);
     }
 
     private static @Nullable NgramBlock ngram(

@@ -21,7 +21,7 @@ class GgufLogitsTest {
     @ParameterizedTest
     @ValueSource(strings = {"qwen3_next", "qwen4_exp"})
     void unquantizedModels(String name) {
-        Path folder = Shared.require("golden/gguf/" + name);
+        Path folder = Path.of("src/test/resources/golden/gguf", name);
         check(folder.resolve("model.gguf"), GoldenLogits.read(folder), 2e-4);
     }
 
