@@ -1,13 +1,21 @@
 package dev.strata.cli;
 
 import dev.strata.config.ConfigurationException;
+import dev.strata.chat.template.TemplateException;
+import dev.strata.config.Options;
+import dev.strata.device.DeviceException;
 import dev.strata.format.ModelFormatException;
+import java.io.IOException;
 import java.io.PrintWriter;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** The root command. */
@@ -18,8 +26,31 @@ import picocli.CommandLine.Spec;
         versionProvider = Version.class,
         sortOptions = false,
         usageHelpAutoWidth = true,
-        subcommands = {ConvertCommand.class})
+        subcommands = {ConvertCommand.class, LogitsCommand.class, TokenizeCommand.class, BenchCommand.class})
 public final class StrataCommand implements Callable<Integer> {
+    @Option(names = "--serve", description = "Serve the model over HTTP.")
+    private boolean serve;
+
+    @Option(
+            names = "--exit-when-ready",
+            description = "With --serve: answer one short question, then stop. The launcher uses it to prepare fast starts.")
+    private boolean exitWhenReady;
+
+    @Mixin
+    private ModelFlags model = new ModelFlags();
+
+    @Option(
+            names = "--alias",
+            paramLabel = "NAME",
+            description = "Name the model is served under; may be repeated, the first one is its id.")
+    private List<String> aliases = List.of();
+
+    @Mixin
+    private EngineFlags engine = new EngineFlags();
+
+    @Mixin
+    private ServerFlags server = new ServerFlags();
+
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
@@ -44,8 +75,25 @@ public final class StrataCommand implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() {
+    public Integer call() throws IOException, InterruptedException {
+        if (serve) {
+            return serve();
+        }
         spec.commandLine().usage(spec.commandLine().getOut());
+        return CommandLine.ExitCode.OK;
+    }
+
+    private int serve() throws IOException, InterruptedException {
+        Options options = model.options(engine.options(), aliases);
+        Serving serving = Serving.start(options, server.options(), server.drain());
+        if (exitWhenReady) {
+            serving.answerOnce();
+            serving.close();
+            return CommandLine.ExitCode.OK;
+        }
+        // SIGTERM and control-C run this; the answers that are under way are finished first.
+        Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().name("strata-stop").unstarted(serving::close));
+        serving.await();
         return CommandLine.ExitCode.OK;
     }
 
@@ -55,7 +103,11 @@ public final class StrataCommand implements Callable<Integer> {
             command.getErr().println("strata: " + error.getMessage());
             return CommandLine.ExitCode.USAGE;
         }
-        if (error instanceof ModelFormatException) {
+        if (error instanceof ModelFormatException
+                || error instanceof TemplateException
+                || error instanceof DeviceException
+                || error instanceof IOException
+                || error instanceof UncheckedIOException) {
             command.getErr().println("strata: " + error.getMessage());
             return CommandLine.ExitCode.SOFTWARE;
         }

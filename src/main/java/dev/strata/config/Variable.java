@@ -7,16 +7,23 @@ import org.jspecify.annotations.Nullable;
  * {@link Variables} in {@link Options}, so that one process can run many settings. A row here has a row in docs/tuning.md and a test.
  */
 public enum Variable {
+    AOT(
+            "STRATA_AOT",
+            new Values.Flag(),
+            "1",
+            "launcher: start from a cache of loaded classes, which is made on first use"),
     BATCH_DECODE_SHARE(
             "STRATA_BATCH_DECODE_SHARE",
             new Values.Real(0, 0.95),
             "0.5",
             "share of the time that decoding gets while prompts are read; 0 lets a prompt run to its end first"),
+    BUILD("STRATA_BUILD", new Values.Flag(), "1", "launcher: build when there is nothing built or sources have changed"),
     CPU_ISA(
             "STRATA_CPU_ISA",
-            Values.Choice.of("avx2", "avx512", "vnni"),
+            Values.Choice.of("generic", "avx2", "avx512", "vnni"),
             null,
             "highest instruction set that the CPU kernels may use; unset: what the processor has"),
+    HEAP("STRATA_HEAP", new Values.Text("a size such as 2g"), "2g", "launcher: largest Java heap; models do not live in it"),
     WATCHDOG_S(
             "STRATA_WATCHDOG_S",
             new Values.Whole(0, 86_400),

@@ -33,7 +33,8 @@ public final class Engine implements InferenceService, AutoCloseable {
     private final SamplingDefaults defaults;
     private final EngineParts parts;
     private final Map<String, Object> facts;
-    private final Runnable onDeath;
+    private final Runnable onStuck;
+    private final AutoCloseable resources;
     private volatile State state = State.READY;
     private volatile String reason = "";
     private boolean closed;
@@ -45,14 +46,16 @@ public final class Engine implements InferenceService, AutoCloseable {
             SamplingDefaults defaults,
             EngineParts.Settings settings,
             Map<String, Object> facts,
-            Runnable onDeath) {
+            Runnable onStuck,
+            AutoCloseable resources) {
         this.model = model;
         this.text = text;
         this.info = info;
         this.defaults = defaults;
         this.facts = facts;
-        this.onDeath = onDeath;
-        parts = EngineParts.create(model, text, settings, this::die);
+        this.onStuck = onStuck;
+        this.resources = resources;
+        parts = EngineParts.create(model, text, settings, this::die, this::stuck);
     }
 
     /** Starts the threads. */
@@ -268,7 +271,11 @@ public final class Engine implements InferenceService, AutoCloseable {
         reason = why;
         state = State.DEAD;
         parts.delivery().failAll(Errors.dead(why));
-        onDeath.run();
+    }
+
+    private void stuck(String why) {
+        die(why);
+        onStuck.run();
     }
 
     /** Cancels what runs and closes the model. */
@@ -283,6 +290,10 @@ public final class Engine implements InferenceService, AutoCloseable {
             state = State.STOPPING;
         }
         parts.close();
-        model.close();
+        try {
+            resources.close();
+        } catch (Exception e) {
+            LOG.warn("the model could not be closed", e);
+        }
     }
 }

@@ -60,7 +60,7 @@ final class EngineParts implements AutoCloseable {
         this.watchdog = watchdog;
     }
 
-    static EngineParts create(Model model, TextSide text, Settings settings, Consumer<String> onDeath) {
+    static EngineParts create(Model model, TextSide text, Settings settings, Consumer<String> onDeath, Consumer<String> onStuck) {
         EngineOptions options = settings.options();
         boolean recurrent = isRecurrent(model.config().architecture());
         int chunk = Math.min(options.chunk(), model.maxRows());
@@ -95,7 +95,7 @@ final class EngineParts implements AutoCloseable {
         Watchdog watchdog = new Watchdog(
                 loop,
                 settings.watchdogNanos(),
-                () -> onDeath.accept("one step took more than " + settings.watchdogNanos() / 1_000_000_000 + " s"));
+                () -> onStuck.accept("one step took more than " + settings.watchdogNanos() / 1_000_000_000 + " s"));
         return new EngineParts(options, scratch, counters, delivery, passes, store, loop, watchdog);
     }
 

@@ -16,8 +16,9 @@ interface TextSide {
      *
      * @param turnEnds positions just behind tokens that end a turn, ascending: places where other prompts may part from this one
      * @param systemEnd length of the system prompt's turn, 0 when there is none
+     * @param insideReasoning whether the answer begins inside a reasoning block
      */
-    record Prepared(int[] tokens, int[] turnEnds, int systemEnd) {}
+    record Prepared(int[] tokens, int[] turnEnds, int systemEnd, boolean insideReasoning) {}
 
     /**
      * Renders and tokenizes.

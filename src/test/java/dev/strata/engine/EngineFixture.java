@@ -89,7 +89,8 @@ final class EngineFixture implements AutoCloseable {
                 new SamplingDefaults(0, 0, 1, 0, 0, 0, 1, -1),
                 settings,
                 Map.of("backend", "fake"),
-                () -> {});
+                () -> {},
+                model);
         engine.start();
     }
 

@@ -31,7 +31,7 @@ final class FakeText implements TextSide {
     }
 
     private static Prepared plain(int[] tokens) {
-        return new Prepared(tokens, new int[0], 0);
+        return new Prepared(tokens, new int[0], 0, false);
     }
 
     private Prepared conversation(Prompt.Chat chat) {
@@ -52,7 +52,8 @@ final class FakeText implements TextSide {
         return new Prepared(
                 tokens.stream().mapToInt(Integer::intValue).toArray(),
                 ends.stream().mapToInt(Integer::intValue).toArray(),
-                system);
+                system,
+                false);
     }
 
     @Override

@@ -1,0 +1,54 @@
+package dev.strata.cli;
+
+import dev.strata.config.EngineOptions;
+import dev.strata.config.Options;
+import dev.strata.engine.LogitsRun;
+import dev.strata.engine.ModelSession;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code strata logits}: float32 logits of every position of a text. */
+@Command(
+        name = "logits",
+        description = "Writes the float32 logits of every position of a text, as tensor 'logits' of a safetensors file.",
+        mixinStandardHelpOptions = true,
+        sortOptions = false)
+final class LogitsCommand implements Callable<Integer> {
+    @Mixin
+    private ModelFlags flags = new ModelFlags();
+
+    @Option(
+            names = "--tokens-file",
+            required = true,
+            paramLabel = "FILE",
+            description = "The text: a JSON array of token ids.")
+    private Path tokensFile = Path.of("");
+
+    @Option(names = "--out", required = true, paramLabel = "FILE", description = "The safetensors file to write.")
+    private Path out = Path.of("");
+
+    @Option(names = "--chunk", paramLabel = "N", description = "Tokens read in one pass. Default: 512.")
+    private int chunk = EngineOptions.DEFAULTS.chunk();
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Override
+    public Integer call() throws IOException {
+        int[] tokens = TokenArray.parse(Files.readString(tokensFile), tokensFile.toString());
+        Options options = flags.options(Requests.forOneText(tokens.length, chunk), List.of());
+        try (ModelSession session = ModelSession.open(options)) {
+            LogitsRun.write(session, tokens, chunk, out);
+        }
+        spec.commandLine().getOut().println(out + ": logits of " + tokens.length + " positions");
+        return 0;
+    }
+}

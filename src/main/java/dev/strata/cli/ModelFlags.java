@@ -1,0 +1,81 @@
+package dev.strata.cli;
+
+import dev.strata.config.BackendChoice;
+import dev.strata.config.ConfigurationException;
+import dev.strata.config.EngineOptions;
+import dev.strata.config.Options;
+import dev.strata.config.Variables;
+import dev.strata.device.KvFormat;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
+import picocli.CommandLine.Option;
+
+/** Flags of every command that loads a model. */
+final class ModelFlags {
+    private static final EngineOptions STANDARD = EngineOptions.DEFAULTS;
+
+    @Option(
+            names = {"-m", "--model"},
+            paramLabel = "PATH",
+            description = "GGUF file, one of its shards, or a folder of safetensors. Default: the model that comes with Strata.")
+    private @Nullable Path model;
+
+    @Option(
+            names = "--backend",
+            paramLabel = "auto|cpu|cuda|reference",
+            description = "Where to compute. Default: auto, the fastest that is there.")
+    private BackendChoice backend = STANDARD.backend();
+
+    @Option(names = "--threads", paramLabel = "N", description = "Threads that compute. Default: one for every processor.")
+    private int threads = STANDARD.threads();
+
+    @Option(
+            names = "--kv",
+            paramLabel = "f32|f16|int8",
+            description = "Storage of keys and values. Default: f16.")
+    private KvFormat kv = STANDARD.kv();
+
+    @Option(
+            names = "--log-level",
+            paramLabel = "LEVEL",
+            description = "trace, debug, info, warn or error. Default: info.")
+    private LogLevel logLevel = LogLevel.INFO;
+
+    /** What was asked for, with the environment's variables. */
+    Options options(EngineOptions rest, List<String> aliases) {
+        return options(rest, aliases, Variables.read(System.getenv()));
+    }
+
+    Options options(EngineOptions rest, List<String> aliases, Variables variables) {
+        ConsoleLogging.setLevel(logLevel);
+        for (String unknown : Variables.unknown(System.getenv())) {
+            LoggerFactory.getLogger(ModelFlags.class).warn("{} is not a variable of Strata", unknown);
+        }
+        if (threads < 0) {
+            throw new ConfigurationException("--threads " + threads + " cannot be used: it accepts a number from 0 on");
+        }
+        EngineOptions engine = new EngineOptions(
+                backend,
+                threads,
+                kv,
+                rest.maxContext(),
+                rest.parallel(),
+                rest.chunk(),
+                rest.queueLimit(),
+                rest.checkpoints(),
+                rest.checkpointEvery(),
+                rest.cacheTokens(),
+                rest.speculation(),
+                rest.deterministic());
+        return new Options(path(), new ArrayList<>(aliases), engine, variables);
+    }
+
+    /** The model's files. */
+    Path path() {
+        Path given = model;
+        return ModelPath.resolve(given != null ? given : ModelPath.standard());
+    }
+}

@@ -1,0 +1,107 @@
+package dev.strata.cli;
+
+import dev.strata.config.Options;
+import dev.strata.engine.Engine;
+import dev.strata.engine.EngineLoader;
+import dev.strata.engine.LoadingEngine;
+import dev.strata.server.HttpServer;
+import dev.strata.server.ServerOptions;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.CountDownLatch;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A server with its engine, from start to stop. */
+final class Serving implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Serving.class);
+    /** Exit code when a step has hung: a supervisor should start the process again. */
+    private static final int STUCK = 3;
+    /** What clients get to hear about it. */
+    private static final Duration LAST_WORDS = Duration.ofSeconds(2);
+
+    private final HttpServer server;
+    private final LoadingEngine engine;
+    private final Duration drain;
+    private final CountDownLatch closed = new CountDownLatch(1);
+
+    private Serving(HttpServer server, LoadingEngine engine, Duration drain) {
+        this.server = server;
+        this.engine = engine;
+        this.drain = drain;
+    }
+
+    /** Listens, then loads the model; meanwhile /health says that it is loading. */
+    static Serving start(Options options, ServerOptions serverOptions, Duration drain) throws IOException {
+        LoadingEngine engine = new LoadingEngine();
+        HttpServer server = HttpServer.start(engine, serverOptions);
+        try {
+            Engine loaded = EngineLoader.load(options, Serving::endStuck);
+            engine.ready(loaded);
+        } catch (RuntimeException | Error e) {
+            server.close();
+            throw e;
+        }
+        LOG.info("ready at {}{}", server.address(), sinceStart());
+        return new Serving(server, engine, drain);
+    }
+
+    private static String sinceStart() {
+        return ProcessHandle.current()
+                .info()
+                .startInstant()
+                .map(start -> ", " + Duration.between(start, Instant.now()).toMillis() + " ms after the start")
+                .orElse("");
+    }
+
+    @SuppressWarnings("SystemExitOutsideMain")
+    private static void endStuck() {
+        Thread.ofPlatform().name("strata-end").start(() -> {
+            try {
+                Thread.sleep(LAST_WORDS);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+            LOG.error("the process ends with code {} because a step has hung", STUCK);
+            // Not exit: hooks would wait for the step that hangs.
+            Runtime.getRuntime().halt(STUCK);
+        });
+    }
+
+    HttpServer server() {
+        return server;
+    }
+
+    /** Asks one short question over HTTP, so that everything on the way has been used once. */
+    void answerOnce() throws IOException, InterruptedException {
+        String body = "{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}],\"max_tokens\":8,\"stream\":true}";
+        try (HttpClient client = HttpClient.newHttpClient()) {
+            HttpRequest request = HttpRequest.newBuilder(URI.create(server.address() + "/v1/chat/completions"))
+                    .header("content-type", "application/json")
+                    .POST(HttpRequest.BodyPublishers.ofString(body))
+                    .build();
+            HttpResponse<String> response = client.send(request, HttpResponse.BodyHandlers.ofString());
+            LOG.debug("answered once: {}", response.statusCode());
+        }
+    }
+
+    /** Blocks until {@link #close} has been called by another thread. */
+    void await() throws InterruptedException {
+        closed.await();
+    }
+
+    /** Lets running answers finish, then stops. */
+    @Override
+    public void close() {
+        LOG.info("stopping: running answers get {} s to finish", drain.toSeconds());
+        server.stop(drain);
+        engine.close();
+        LOG.info("stopped");
+        closed.countDown();
+    }
+}

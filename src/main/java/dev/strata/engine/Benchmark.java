@@ -1,0 +1,114 @@
+package dev.strata.engine;
+
+import dev.strata.decode.DraftChoice;
+import dev.strata.device.Batch;
+import dev.strata.model.Model;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+
+/** Measures how fast a model reads and writes, without server or text. */
+public final class Benchmark {
+    private static final int[] NO_ROWS = new int[0];
+
+    /**
+     * One length, median over the repeats.
+     *
+     * @param promptPerSecond tokens read a second
+     * @param decodePerSecond tokens written a second, one at a time
+     */
+    public record Row(
+            int promptTokens,
+            int decodeTokens,
+            int repeats,
+            double promptMillis,
+            double promptPerSecond,
+            double decodeMillis,
+            double decodePerSecond) {}
+
+    private final Model model;
+    private final int chunk;
+    private final DraftChoice choice;
+
+    public Benchmark(ModelSession session, int chunk) {
+        model = session.model();
+        this.chunk = Math.min(chunk, model.maxRows());
+        choice = new DraftChoice(model.config().vocabulary());
+    }
+
+    /** Reads {@code prompt} random tokens, then writes {@code decode} tokens, after one run that is not counted. */
+    public Row run(int prompt, int decode, int repeats) {
+        List<Double> readTimes = new ArrayList<>();
+        List<Double> writeTimes = new ArrayList<>();
+        int[] pages = new int[(prompt + decode + Batch.PAGE) / Batch.PAGE];
+        Arrays.setAll(pages, i -> i);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment logits = arena.allocate(4L * model.config().vocabulary(), 64);
+            for (int repeat = -1; repeat < repeats; repeat++) {
+                int[] text = text(prompt, decode, repeat);
+                model.clearSlot(0);
+                long start = System.nanoTime();
+                read(text, prompt, pages, logits);
+                long middle = System.nanoTime();
+                write(text, prompt, pages, logits);
+                long end = System.nanoTime();
+                if (repeat >= 0) {
+                    readTimes.add((middle - start) / 1e6);
+                    writeTimes.add((end - middle) / 1e6);
+                }
+            }
+        }
+        double read = median(readTimes);
+        double write = median(writeTimes);
+        return new Row(
+                prompt,
+                decode,
+                repeats,
+                read,
+                read > 0 ? prompt * 1000 / read : 0,
+                write,
+                write > 0 && decode > 0 ? decode * 1000 / write : 0);
+    }
+
+    private int[] text(int prompt, int decode, int seed) {
+        int[] text = new int[prompt + decode];
+        Random random = new Random(seed);
+        for (int i = 0; i < prompt; i++) {
+            text[i] = random.nextInt(model.config().vocabulary());
+        }
+        return text;
+    }
+
+    private void read(int[] text, int prompt, int[] pages, MemorySegment logits) {
+        for (int past = 0; past < prompt; past += chunk) {
+            int rows = Math.min(chunk, prompt - past);
+            boolean last = past + rows == prompt;
+            pass(text, past, rows, pages, last ? new int[] {rows - 1} : NO_ROWS, logits);
+        }
+    }
+
+    private void write(int[] text, int prompt, int[] pages, MemorySegment logits) {
+        for (int position = prompt; position < text.length; position++) {
+            choice.read(logits, 0);
+            text[position] = choice.token();
+            pass(text, position, 1, pages, new int[] {0}, logits);
+        }
+    }
+
+    private void pass(int[] text, int past, int rows, int[] pages, int[] wanted, MemorySegment logits) {
+        int[] history = Arrays.copyOfRange(text, Math.max(0, past - 8), past);
+        Batch.Segment segment = new Batch.Segment(0, rows, past, pages, 0, history);
+        model.forward(new Batch(Arrays.copyOfRange(text, past, past + rows), List.of(segment), false), wanted, logits);
+    }
+
+    private static double median(List<Double> values) {
+        List<Double> sorted = new ArrayList<>(values);
+        Collections.sort(sorted);
+        int middle = sorted.size() / 2;
+        return sorted.size() % 2 == 1 ? sorted.get(middle) : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
+    }
+}

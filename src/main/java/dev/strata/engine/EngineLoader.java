@@ -1,0 +1,125 @@
+package dev.strata.engine;
+
+import dev.strata.api.ModelInfo;
+import dev.strata.chat.ChatRenderer;
+import dev.strata.config.EngineOptions;
+import dev.strata.config.Options;
+import dev.strata.config.SamplingDefaults;
+import dev.strata.model.ModelConfig;
+import dev.strata.tokenizer.Tokenizer;
+import dev.strata.tokenizer.TokenizerLoader;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Makes a running engine out of model files. */
+public final class EngineLoader {
+    private static final Logger LOG = LoggerFactory.getLogger(EngineLoader.class);
+
+    private EngineLoader() {}
+
+    /**
+     * Loads the model and starts the engine's threads.
+     *
+     * @param onStuck called when a step has hung and the process should end
+     * @throws dev.strata.format.ModelFormatException naming file and key or tensor
+     */
+    public static Engine load(Options options, Runnable onStuck) {
+        long start = System.nanoTime();
+        ModelSession session = ModelSession.open(options);
+        try {
+            Tokenizer tokenizer = TokenizerLoader.load(session.files());
+            ChatRenderer renderer = ChatRenderer.load(session.files(), tokenizer);
+            ModelConfig config = session.model().config();
+            Set<Integer> ends = new TreeSet<>(tokenizer.specialTokens().end());
+            ends.addAll(config.endTokens());
+            Engine engine = new Engine(
+                    session.model(),
+                    new ModelText(tokenizer, renderer, ends),
+                    info(options, session, tokenizer, renderer),
+                    SamplingDefaults.read(session.files()),
+                    EngineParts.Settings.of(options.engine(), options.variables()),
+                    facts(options, session),
+                    onStuck,
+                    session);
+            engine.start();
+            LOG.info(
+                    "{}: {} with {} parameters, context {}, on {}, loaded in {} ms",
+                    engine.model().id(),
+                    config.architecture().modelType(),
+                    config.parameters(),
+                    session.context(),
+                    session.backend().description(),
+                    (System.nanoTime() - start) / 1_000_000);
+            return engine;
+        } catch (RuntimeException | Error e) {
+            session.close();
+            throw e;
+        }
+    }
+
+    private static ModelInfo info(
+            Options options, ModelSession session, Tokenizer tokenizer, ChatRenderer renderer) {
+        ModelConfig config = session.model().config();
+        List<String> names = options.aliases();
+        String id = names.isEmpty() ? name(config, session) : names.getFirst();
+        return new ModelInfo(
+                id,
+                names.size() > 1 ? List.copyOf(names.subList(1, names.size())) : List.of(),
+                config.architecture().modelType(),
+                config.parameters(),
+                session.context(),
+                config.trainedContext(),
+                config.vocabulary(),
+                config.hidden(),
+                created(session),
+                renderer.supportsReasoning(),
+                renderer.supportsTools(),
+                renderer.template(),
+                text(tokenizer, tokenizer.specialTokens().begin().orElse(-1)),
+                config.endTokens().isEmpty() ? "" : text(tokenizer, config.endTokens().getFirst()),
+                tokenizer.specialTokens().fillInTheMiddle().isPresent());
+    }
+
+    private static String text(Tokenizer tokenizer, int id) {
+        return id < 0 ? "" : tokenizer.decode(id);
+    }
+
+    private static String name(ModelConfig config, ModelSession session) {
+        if (!config.name().isBlank()) {
+            return config.name();
+        }
+        return session.files().path().getFileName().toString().replaceFirst("\\.gguf$", "");
+    }
+
+    private static long created(ModelSession session) {
+        try {
+            return Files.getLastModifiedTime(session.files().files().getFirst()).toMillis() / 1000;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static Map<String, Object> facts(Options options, ModelSession session) {
+        EngineOptions engine = options.engine();
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("backend", session.backend().name());
+        facts.put("backend_description", session.backend().description());
+        facts.put("kv_format", engine.kv().name().toLowerCase(java.util.Locale.ROOT));
+        facts.put("kv_pages", session.model().pages());
+        facts.put("state_slots", session.model().slots());
+        facts.put("chunk", engine.chunk());
+        facts.put("speculation_window", engine.speculation().window());
+        facts.put("draft_layer", session.model().canDraft());
+        facts.put("suffix_draft", engine.speculation().lookupLength());
+        facts.put("deterministic", engine.deterministic());
+        return facts;
+    }
+}

@@ -1,0 +1,96 @@
+package dev.strata.engine;
+
+import dev.strata.config.EngineOptions;
+import dev.strata.config.Options;
+import dev.strata.device.Backend;
+import dev.strata.device.Batch;
+import dev.strata.format.ModelFileOpener;
+import dev.strata.format.ModelFiles;
+import dev.strata.model.Model;
+import dev.strata.model.ModelConfig;
+import dev.strata.model.ModelConfigReader;
+import dev.strata.model.ModelLoader;
+import dev.strata.model.ModelOptions;
+
+/** A model on a backend with the files it is read from, closed together. */
+public final class ModelSession implements AutoCloseable {
+    private final ModelFiles files;
+    private final Backend backend;
+    private final Model model;
+    private final int context;
+
+    private ModelSession(ModelFiles files, Backend backend, Model model, int context) {
+        this.files = files;
+        this.backend = backend;
+        this.model = model;
+        this.context = context;
+    }
+
+    /**
+     * Opens the files and loads the model with room for what the options ask for.
+     *
+     * @throws dev.strata.format.ModelFormatException naming file and key or tensor
+     */
+    public static ModelSession open(Options options) {
+        ModelFiles files = ModelFileOpener.open(options.model());
+        try {
+            ModelConfig config = ModelConfigReader.read(files);
+            int context = context(options.engine(), config);
+            Backend backend = Backends.create(options);
+            try {
+                Model model = ModelLoader.load(files, backend, room(options.engine(), config, context));
+                return new ModelSession(files, backend, model, context);
+            } catch (RuntimeException | Error e) {
+                backend.close();
+                throw e;
+            }
+        } catch (RuntimeException | Error e) {
+            files.close();
+            throw e;
+        }
+    }
+
+    private static int context(EngineOptions options, ModelConfig config) {
+        return options.maxContext() > 0
+                ? options.maxContext()
+                : Math.min(config.trainedContext(), EngineOptions.AUTO_CONTEXT);
+    }
+
+    /** Every sequence may fill its context; cached texts get pages of their own. */
+    static ModelOptions room(EngineOptions options, ModelConfig config, int context) {
+        int cached = options.cacheTokens() < 0 ? context : options.cacheTokens();
+        int pages = options.parallel() * (pages(context) + 1) + pages(cached) + 1;
+        int rows = Math.max(options.chunk(), options.parallel() * Batch.MAX_WINDOW);
+        boolean draft = options.speculation().draftLayer() && options.speculation().window() > 1;
+        return new ModelOptions(
+                rows, pages, EngineParts.slots(options, config.architecture()), options.kv(), draft);
+    }
+
+    private static int pages(int tokens) {
+        return (tokens + Batch.PAGE - 1) / Batch.PAGE;
+    }
+
+    public ModelFiles files() {
+        return files;
+    }
+
+    public Backend backend() {
+        return backend;
+    }
+
+    public Model model() {
+        return model;
+    }
+
+    /** Tokens that one sequence may have. */
+    public int context() {
+        return context;
+    }
+
+    @Override
+    public void close() {
+        model.close();
+        backend.close();
+        files.close();
+    }
+}

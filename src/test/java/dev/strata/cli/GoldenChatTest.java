@@ -1,0 +1,227 @@
+package dev.strata.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.strata.config.BackendChoice;
+import dev.strata.config.EngineOptions;
+import dev.strata.config.Options;
+import dev.strata.config.Variables;
+import dev.strata.device.KvFormat;
+import dev.strata.format.Shared;
+import dev.strata.server.ServerOptions;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The golden conversations of the model that comes with Strata, asked over HTTP. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class GoldenChatTest {
+    /** Where the best two logits are nearer than this, rounding may choose. */
+    private static final double LEAST_GAP = 0.3;
+
+    private static final String END = "<|im_end|>";
+    private final ObjectMapper json = new ObjectMapper();
+    private final HttpClient client = HttpClient.newHttpClient();
+    private JsonNode conversations = json.createArrayNode();
+    private Serving serving;
+
+    @BeforeAll
+    void start() throws IOException {
+        Path own = Path.of("models/strata-tiny");
+        Path model = Files.isDirectory(own) ? ModelPath.resolve(own) : Shared.require("models/strata-tiny");
+        try (InputStream in = Objects.requireNonNull(getClass().getResourceAsStream("strata-tiny-golden-chat.json"))) {
+            conversations = json.readTree(in);
+        }
+        EngineOptions engine = new EngineOptions(
+                BackendChoice.AUTO, 2, KvFormat.F16, 1024, 2, 128, 16, 8, 2048, -1,
+                EngineOptions.Speculation.DEFAULTS, false);
+        serving = Serving.start(
+                new Options(model, List.of("tiny"), engine, Variables.defaults()),
+                ServerOptions.of("127.0.0.1", 0),
+                Duration.ofSeconds(5));
+    }
+
+    @AfterAll
+    void stop() {
+        if (serving != null) {
+            serving.close();
+        }
+        client.close();
+    }
+
+    private JsonNode post(String path, ObjectNode body) throws IOException, InterruptedException {
+        HttpResponse<String> response = send(path, body);
+        assertEquals(200, response.statusCode(), response.body());
+        return json.readTree(response.body());
+    }
+
+    private HttpResponse<String> send(String path, ObjectNode body) throws IOException, InterruptedException {
+        HttpRequest request = HttpRequest.newBuilder(
+                        URI.create(serving.server().address() + path))
+                .header("content-type", "application/json")
+                .timeout(Duration.ofSeconds(60))
+                .POST(HttpRequest.BodyPublishers.ofString(body.toString()))
+                .build();
+        return client.send(request, HttpResponse.BodyHandlers.ofString());
+    }
+
+    private ObjectNode chat(JsonNode conversation) {
+        ObjectNode body = json.createObjectNode();
+        body.set("messages", conversation.get("messages"));
+        if (conversation.has("tools")) {
+            body.set("tools", conversation.get("tools"));
+        }
+        if (conversation.has("enable_thinking")) {
+            body.putObject("chat_template_kwargs").set("enable_thinking", conversation.get("enable_thinking"));
+        }
+        return body;
+    }
+
+    @Test
+    void chatAnswersAreTheGoldenOnes() throws IOException, InterruptedException {
+        int compared = 0;
+        for (JsonNode conversation : conversations) {
+            JsonNode answer = post("/v1/chat/completions", chat(conversation));
+            assertEquals(
+                    conversation.get("prompt_ids").size(),
+                    answer.at("/usage/prompt_tokens").asInt());
+            if (conversation.get("min_top2_gap").asDouble() < LEAST_GAP) {
+                continue;
+            }
+            compared++;
+            JsonNode message = answer.at("/choices/0/message");
+            String golden = conversation.get("text").asText().replace(END, "");
+            String visible = golden.substring(golden.indexOf("</think>") + "</think>".length())
+                    .strip();
+            if (visible.startsWith("<tool_call>")) {
+                assertEquals("tool_calls", answer.at("/choices/0/finish_reason").asText());
+                JsonNode call = json.readTree(
+                        visible.substring("<tool_call>".length(), visible.indexOf("</tool_call>")));
+                assertEquals(call.get("name"), message.at("/tool_calls/0/function/name"));
+                assertEquals(
+                        call.get("arguments"),
+                        json.readTree(
+                                message.at("/tool_calls/0/function/arguments").asText()));
+            } else {
+                assertEquals(visible, message.get("content").asText());
+                assertEquals("stop", answer.at("/choices/0/finish_reason").asText());
+                assertEquals(
+                        conversation.get("greedy_ids").size(),
+                        answer.at("/usage/completion_tokens").asInt());
+            }
+        }
+        assertTrue(compared >= 12, "only " + compared + " conversations were compared");
+    }
+
+    @Test
+    void completionsOfTheGoldenTokensAreTheGoldenText() throws IOException, InterruptedException {
+        for (JsonNode conversation : conversations) {
+            if (conversation.get("min_top2_gap").asDouble() < LEAST_GAP) {
+                continue;
+            }
+            ObjectNode body = json.createObjectNode();
+            body.set("prompt", conversation.get("prompt_ids"));
+            body.put("max_tokens", 64);
+            JsonNode answer = post("/v1/completions", body);
+            assertEquals(
+                    conversation.get("text").asText().replace(END, ""),
+                    answer.at("/choices/0/text").asText());
+        }
+    }
+
+    @Test
+    void theSecondTurnReusesTheFirst() throws IOException, InterruptedException {
+        String story = "Please remember that my name is Olga and that I live in a house by the sea. ".repeat(6);
+        ObjectNode first = json.createObjectNode();
+        ArrayNode messages = first.putArray("messages");
+        messages.addObject().put("role", "user").put("content", story);
+        JsonNode answer = post("/v1/chat/completions", first.put("max_tokens", 12));
+        messages.addObject()
+                .put("role", "assistant")
+                .put("content", answer.at("/choices/0/message/content").asText());
+        messages.addObject().put("role", "user").put("content", "What is my name?");
+        JsonNode second = post("/v1/chat/completions", first);
+        int cached = second.at("/usage/prompt_tokens_details/cached_tokens").asInt();
+        assertTrue(
+                cached >= answer.at("/usage/prompt_tokens").asInt() - 4,
+                cached + " of " + answer.at("/usage/prompt_tokens").asInt() + " tokens were reused");
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void sampledTextFollowsTheSeed(boolean stream) throws IOException, InterruptedException {
+        ObjectNode body = json.createObjectNode();
+        body.put("prompt", "The sea is").put("max_tokens", 24).put("temperature", 1.0).put("stream", stream);
+        String one = send("/v1/completions", body.put("seed", 7)).body();
+        String two = send("/v1/completions", body.put("seed", 7)).body();
+        String other = send("/v1/completions", body.put("seed", 8)).body();
+        assertEquals(texts(one, stream), texts(two, stream));
+        assertTrue(!texts(one, stream).equals(texts(other, stream)));
+    }
+
+    private String texts(String body, boolean stream) throws IOException {
+        if (!stream) {
+            return json.readTree(body).at("/choices/0/text").asText();
+        }
+        StringBuilder text = new StringBuilder();
+        for (String line : body.split("\n", -1)) {
+            if (line.startsWith("data: {")) {
+                text.append(json.readTree(line.substring(6)).at("/choices/0/text").asText());
+            }
+        }
+        assertTrue(body.contains("data: [DONE]"));
+        return text.toString();
+    }
+
+    @Test
+    void severalChoicesComeBackTogether() throws IOException, InterruptedException {
+        ObjectNode body = json.createObjectNode();
+        body.put("n", 3).put("temperature", 1.0).put("seed", 1).put("max_tokens", 16);
+        body.putArray("messages").addObject().put("role", "user").put("content", "Tell me a word.");
+        JsonNode answer = post("/v1/chat/completions", body);
+        assertEquals(3, answer.get("choices").size());
+    }
+
+    @Test
+    void aPromptThatDoesNotFitNamesBothNumbers() throws IOException, InterruptedException {
+        ObjectNode body = json.createObjectNode();
+        body.putArray("messages").addObject().put("role", "user").put("content", "sea ".repeat(3000));
+        HttpResponse<String> response = send("/v1/chat/completions", body);
+        assertEquals(400, response.statusCode());
+        JsonNode error = json.readTree(response.body()).get("error");
+        assertEquals("context_length_exceeded", error.get("code").asText());
+        assertTrue(error.get("message").asText().contains("the context holds 1024"), error.toString());
+    }
+
+    @Test
+    void embeddingsHaveLengthOne() throws IOException, InterruptedException {
+        ObjectNode body = json.createObjectNode();
+        body.putArray("input").add("the sea").add("a river");
+        JsonNode answer = post("/v1/embeddings", body);
+        assertEquals(2, answer.get("data").size());
+        double square = 0;
+        for (JsonNode value : answer.at("/data/0/embedding")) {
+            square += value.asDouble() * value.asDouble();
+        }
+        assertEquals(1, square, 1e-3);
+    }
+}
