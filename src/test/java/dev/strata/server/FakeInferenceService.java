@@ -51,12 +51,14 @@ final class FakeInferenceService implements InferenceService {
         this.script = script;
     }
 
-    /** Answers "Hello world" in two pieces. */
+    /** Answers "Hello world" in two pieces, as often as asked. */
     static FakeInferenceService hello() {
         return new FakeInferenceService(output -> {
-            output.content("Hello");
-            output.content(" world");
-            output.finish(FinishReason.STOP);
+            for (int choice = 0; choice < output.request.choices(); choice++) {
+                output.content(choice, "Hello");
+                output.content(choice, " world");
+                output.finish(choice, FinishReason.STOP);
+            }
         });
     }
 

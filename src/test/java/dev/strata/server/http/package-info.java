@@ -1,0 +1,4 @@
+@NullMarked
+package dev.strata.server.http;
+
+import org.jspecify.annotations.NullMarked;
