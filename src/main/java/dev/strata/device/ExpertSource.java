@@ -28,6 +28,16 @@ public interface ExpertSource extends AutoCloseable {
         }
     }
 
+    /**
+     * Copies the blobs of the first {@code count} of {@code experts} (ascending), each to its own target; a file source reads them as one
+     * batch.
+     */
+    default void copyBlobs(int layer, int[] experts, int count, MemorySegment[] targets) {
+        for (int i = 0; i < count; i++) {
+            copyBlob(layer, experts[i], targets[i]);
+        }
+    }
+
     /** Bytes of all blobs. */
     default long totalBytes() {
         long total = 0;

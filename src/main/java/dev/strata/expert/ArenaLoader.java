@@ -42,7 +42,7 @@ public final class ArenaLoader {
         ArenaLayout layout = arena.arenaLayout();
         left = new AtomicInteger[layout.layers()];
         for (int layer = 0; layer < left.length; layer++) {
-            int size = (int) Math.clamp(TASK_BYTES / layout.stride(layer), 1, layout.experts(layer));
+            int size = Math.clamp(TASK_BYTES / layout.stride(layer), 1, layout.experts(layer));
             left[layer] = new AtomicInteger(Math.ceilDiv(layout.experts(layer), size));
             for (int first = 0; first < layout.experts(layer); first += size) {
                 tasks.add(new Task(layer, first, Math.min(size, layout.experts(layer) - first)));

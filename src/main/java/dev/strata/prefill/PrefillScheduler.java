@@ -11,6 +11,9 @@ import org.jspecify.annotations.Nullable;
  * engine's thread issues the products that read them. The engine's thread calls everything but {@link #cancel}.
  */
 public final class PrefillScheduler implements AutoCloseable {
+    /** Groups that copies may be ahead of products. */
+    public static final int GROUPS_AHEAD = StreamIssuer.EVENTS;
+
     private final Device device;
     private final @Nullable Stager stager;
     private final StreamIssuer issuer;
@@ -81,7 +84,7 @@ public final class PrefillScheduler implements AutoCloseable {
      * Starts an order. Copies wait for what is queued on {@code compute}, unless this order goes on in the ring of the last one: then
      * they wait only for the groups that they overwrite.
      */
-    void begin(StreamOrder order, StreamRing ring, long ringBase, Stream compute) {
+    public void begin(StreamOrder order, StreamRing ring, long ringBase, Stream compute) {
         boolean behind = fenced || ring != lastRing;
         if (behind) {
             fence.record(compute);
@@ -89,12 +92,11 @@ public final class PrefillScheduler implements AutoCloseable {
         issuer.begin(order, ring, ringBase, behind ? fence : null);
         lastRing = ring;
         fenced = false;
-        timing.begin();
         threads.wake();
     }
 
     /** The next order has to wait for everything queued on the stream it is given: memory outside the ring is used by others. */
-    void fence() {
+    public void fence() {
         fenced = true;
     }
 
@@ -103,7 +105,7 @@ public final class PrefillScheduler implements AutoCloseable {
      *
      * @throws RuntimeException what stopped the order
      */
-    void awaitIssued(int group) {
+    public void awaitIssued(int group) {
         long number = issuer.firstGroup() + group;
         if (issuer.issuedGroups() > number) {
             return;
@@ -126,14 +128,14 @@ public final class PrefillScheduler implements AutoCloseable {
     }
 
     /** Makes {@code compute} wait for a group that was issued. */
-    void waitFor(int group, Stream compute) {
+    public void waitFor(int group, Stream compute) {
         timing.beforeWait(device, compute);
         issuer.waitFor(issuer.firstGroup() + group, compute);
         timing.afterWait(device, compute);
     }
 
     /** The group's memory may be overwritten behind what is queued on {@code compute}. */
-    void release(int group, Stream compute) {
+    public void release(int group, Stream compute) {
         issuer.release(issuer.firstGroup() + group, compute);
     }
 
@@ -142,7 +144,7 @@ public final class PrefillScheduler implements AutoCloseable {
      *
      * @param consumed whether every group was released
      */
-    void end(boolean consumed, Stream compute) {
+    public void end(boolean consumed, Stream compute) {
         if (!consumed) {
             issuer.cancel();
         }
@@ -155,7 +157,14 @@ public final class PrefillScheduler implements AutoCloseable {
             fenced = true;
         }
         threads.rest();
-        timing.end(issuer.issuedBytes(), stager == null ? 0 : stager.stagedBytes(), stager == null ? 0 : stager.busyNanos());
+    }
+
+    /** Adds the pass that has just ended to the timing. */
+    public void countPass() {
+        timing.end(
+                issuer.issuedBytes(),
+                stager == null ? 0 : stager.stagedBytes(),
+                stager == null ? 0 : stager.busyNanos());
     }
 
     /** Stops the current order; any thread. */

@@ -24,18 +24,23 @@ public final class PrefillTiming implements AutoCloseable {
     private long stagedBytes;
     private long stagerNanos;
     private int passes;
+    private boolean active;
 
     public PrefillTiming(boolean events) {
         this.events = events;
     }
 
-    void begin() {
+    /** A streamed pass begins. */
+    public void begin() {
+        active = true;
         start = System.nanoTime();
         marked = 0;
     }
 
     void hostWait(long nanos) {
-        hostWaitNanos += nanos;
+        if (active) {
+            hostWaitNanos += nanos;
+        }
     }
 
     void beforeWait(Device device, Stream stream) {
@@ -47,7 +52,7 @@ public final class PrefillTiming implements AutoCloseable {
     }
 
     private void mark(Device device, Stream stream) {
-        if (!events) {
+        if (!events || !active) {
             return;
         }
         if (marked == marks.size()) {
@@ -57,6 +62,7 @@ public final class PrefillTiming implements AutoCloseable {
     }
 
     void end(long allLinkBytes, long allStagedBytes, long allStagerNanos) {
+        active = false;
         passNanos += System.nanoTime() - start;
         linkBytes = allLinkBytes;
         stagedBytes = allStagedBytes;

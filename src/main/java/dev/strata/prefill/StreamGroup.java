@@ -11,4 +11,7 @@ import java.util.List;
  * @param ringBytes room that its transfers need in the ring, 0 when they go to slots
  * @param transfers what has to cross the link
  */
-record StreamGroup(int layer, int first, int count, long ringBytes, List<Transfer> transfers) {}
+public record StreamGroup(int layer, int first, int count, long ringBytes, List<Transfer> transfers) {
+    /** Most experts of a group. */
+    public static final int MOST_EXPERTS = 64;
+}

@@ -5,7 +5,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** The groups of a stream in the order in which they cross the link: a pure function of where blobs lie. */
-final class StreamOrder {
+public final class StreamOrder {
+    /** Copies into slots that one group makes. */
+    public static final int SLOTS_A_GROUP = 32;
+
     private final List<StreamGroup> groups;
     private final int[] firstGroup;
     private final long bytes;
@@ -27,7 +30,7 @@ final class StreamOrder {
     }
 
     /** Every expert of every layer in ascending order; those that are not resident get a place in the ring. */
-    static StreamOrder all(BlobPlaces places, int groupSize) {
+    public static StreamOrder all(BlobPlaces places, int groupSize) {
         List<StreamGroup> groups = new ArrayList<>();
         ArenaLayout layout = places.layout();
         for (int layer = 0; layer < layout.layers(); layer++) {
@@ -51,7 +54,7 @@ final class StreamOrder {
      * Some experts of one layer in ascending order, in groups of at most {@code groupSize}; the groups cover the ids of the whole layer
      * between them.
      */
-    static StreamOrder some(BlobPlaces places, int layer, int[] experts, int count, int groupSize) {
+    public static StreamOrder some(BlobPlaces places, int layer, int[] experts, int count, int groupSize) {
         List<StreamGroup> groups = new ArrayList<>();
         int from = 0;
         for (int next = 0; next < count; next += groupSize) {
@@ -66,22 +69,21 @@ final class StreamOrder {
     }
 
     /** Copies of whole blobs to fixed places in the cache allocation, {@code targets[i]} for each. */
-    static StreamOrder slots(BlobPlaces places, int[] layers, int[] experts, long[] targets, int count) {
+    public static StreamOrder slots(BlobPlaces places, int[] layers, int[] experts, long[] targets, int count) {
         List<StreamGroup> groups = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            long stride = places.layout().stride(layers[i]);
-            groups.add(new StreamGroup(
-                    -1,
-                    0,
-                    0,
-                    0,
-                    List.of(new Transfer(
-                            layers[i],
-                            experts[i] * stride,
-                            stride,
-                            targets[i],
-                            places.pinnedRange(layers[i], experts[i]) >= 0,
-                            places.piecesAllowed() ? 1 : stride))));
+        for (int first = 0; first < count; first += SLOTS_A_GROUP) {
+            List<Transfer> transfers = new ArrayList<>();
+            for (int i = first; i < Math.min(count, first + SLOTS_A_GROUP); i++) {
+                long stride = places.layout().stride(layers[i]);
+                transfers.add(new Transfer(
+                        layers[i],
+                        experts[i] * stride,
+                        stride,
+                        targets[i],
+                        places.pinnedRange(layers[i], experts[i]) >= 0,
+                        places.piecesAllowed() ? 1 : stride));
+            }
+            groups.add(new StreamGroup(-1, 0, 0, 0, transfers));
         }
         return new StreamOrder(groups, 0);
     }
@@ -109,21 +111,21 @@ final class StreamOrder {
         return new StreamGroup(layer, first, count, found * stride, transfers);
     }
 
-    int size() {
+    public int size() {
         return groups.size();
     }
 
-    StreamGroup group(int index) {
+    public StreamGroup group(int index) {
         return groups.get(index);
     }
 
     /** Index of a layer's first group; {@code layer} may be the number of layers. */
-    int firstGroup(int layer) {
+    public int firstGroup(int layer) {
         return firstGroup[layer];
     }
 
     /** Bytes that cross the link. */
-    long bytes() {
+    public long bytes() {
         return bytes;
     }
 }

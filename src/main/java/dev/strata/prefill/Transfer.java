@@ -10,4 +10,4 @@ package dev.strata.prefill;
  * @param direct whether the device reads it where it lies, else it is staged
  * @param unit bytes that may not be torn when staged: a blob's stride, or 1
  */
-record Transfer(int layer, long source, long bytes, long target, boolean direct, long unit) {}
+public record Transfer(int layer, long source, long bytes, long target, boolean direct, long unit) {}

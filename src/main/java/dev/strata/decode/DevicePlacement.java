@@ -1,0 +1,247 @@
+package dev.strata.decode;
+
+import dev.strata.device.Buffer;
+import dev.strata.device.Device;
+import dev.strata.device.ExpertGroups;
+import dev.strata.device.ExpertLayout;
+import dev.strata.device.ExpertPlacement;
+import dev.strata.device.Stream;
+import dev.strata.expert.ArenaLayout;
+import dev.strata.expert.ExpertProfile;
+import dev.strata.expert.ExpertUsage;
+import dev.strata.expert.SlotAdaptation;
+import dev.strata.expert.SlotCache;
+import dev.strata.prefill.PrefillScheduler;
+import dev.strata.prefill.StreamOrder;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The experts of a model on a device: the busiest in slots, the others in registered RAM that kernels read over the link, or fetched.
+ * Large passes stream every expert that has no slot through a ring borrowed from the cache's tail; small ones read slots and
+ * registered RAM through a table and fetch the rest into spare slots.
+ */
+public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(DevicePlacement.class);
+
+    /** Small passes after which a loan that nobody ended goes back. */
+    private static final int IDLE_PASSES = 64;
+
+    private final ArenaLayout layout;
+    private final PlacedBlobs blobs;
+    private final SlotCache cache;
+    private final PrefillScheduler scheduler;
+    private final StreamedPass streamed;
+    private final FetchedPass fetched;
+    private final SlotFiller filler;
+    private final ResidencyTable table;
+    private final UsageLog log;
+    private final ExpertUsage usage;
+    private final SlotAdaptation adaptation;
+    private final int streamFrom;
+    private final List<AutoCloseable> owned;
+    private boolean[] complete;
+    private boolean streaming;
+    private boolean finished;
+    private int passRows;
+    private int smallPasses;
+    private int sinceRound;
+    private long swapped;
+
+    DevicePlacement(Parts parts) {
+        layout = parts.cache().layout();
+        blobs = parts.blobs();
+        cache = parts.cache();
+        scheduler = parts.scheduler();
+        streamed = parts.streamed();
+        fetched = parts.fetched();
+        filler = new SlotFiller(parts.cache(), parts.blobs(), parts.scheduler());
+        table = parts.table();
+        log = parts.log();
+        usage = new ExpertUsage(parts.profile(), 1);
+        adaptation = parts.adaptation();
+        streamFrom = parts.streamFrom();
+        owned = parts.owned();
+        complete = new boolean[layout.layers()];
+        refreshTable();
+    }
+
+    /** What a placement is made of; {@code owned} is closed with it, last first. */
+    record Parts(
+            PlacedBlobs blobs,
+            SlotCache cache,
+            PrefillScheduler scheduler,
+            StreamedPass streamed,
+            FetchedPass fetched,
+            ResidencyTable table,
+            UsageLog log,
+            ExpertProfile profile,
+            SlotAdaptation adaptation,
+            int streamFrom,
+            List<AutoCloseable> owned) {}
+
+    @Override
+    public ExpertLayout layout(int layer) {
+        return layout.layout(layer);
+    }
+
+    @Override
+    public Buffer addresses(int layer) {
+        return streaming ? streamed.addresses(layer) : table.layer(layer);
+    }
+
+    @Override
+    public boolean capturable(int rows) {
+        if (rows >= streamFrom) {
+            return false;
+        }
+        for (boolean layer : complete) {
+            if (!layer) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    @Override
+    public void beginPass(int rows, Stream stream) {
+        passRows = rows;
+        if (rows >= streamFrom && cache.residents() + cache.lent() < layout.totalExperts()) {
+            beginStream(stream);
+            return;
+        }
+        streaming = false;
+        if (cache.lent() > 0 && (finished || ++smallPasses > IDLE_PASSES)) {
+            giveBack(stream);
+        }
+        if (log.read(this::chosen) && ++sinceRound >= adaptation.every()) {
+            sinceRound = 0;
+            adapt(stream);
+            usage.decay(adaptation.decay());
+        }
+        table.flush(stream);
+    }
+
+    private void beginStream(Stream stream) {
+        finished = false;
+        smallPasses = 0;
+        if (streamed.borrow(stream)) {
+            refreshTable();
+            table.flush(stream);
+        }
+        streamed.begin(stream);
+        streaming = true;
+    }
+
+    private void giveBack(Stream stream) {
+        finished = false;
+        streamed.giveBack();
+        filler.fill(stream);
+        refreshTable();
+    }
+
+    private void chosen(int layer, int expert) {
+        usage.count(layer, expert, cache.isResident(layer, expert), layout.layout(layer).blobBytes());
+    }
+
+    private void adapt(Stream stream) {
+        List<SlotAdaptation.Swap> swaps = adaptation.choose(cache, usage);
+        if (swaps.isEmpty()) {
+            return;
+        }
+        for (SlotAdaptation.Swap swap : swaps) {
+            cache.replace(swap.slot(), swap.newcomer());
+        }
+        filler.fill(stream);
+        swapped += swaps.size();
+        refreshTable();
+    }
+
+    /** Fills every free slot now; before the first pass. */
+    public void fillCache(Stream stream) {
+        filler.fill(stream);
+        refreshTable();
+        table.flush(stream);
+    }
+
+    private void refreshTable() {
+        boolean[] now = new boolean[layout.layers()];
+        for (int layer = 0; layer < now.length; layer++) {
+            now[layer] = true;
+            for (int expert = 0; expert < layout.experts(layer); expert++) {
+                long address = blobs.address(layer, expert);
+                table.set(layer, expert, address);
+                now[layer] &= address != 0;
+            }
+        }
+        complete = now;
+    }
+
+    @Override
+    public void products(int layer, ExpertGroups groups) {
+        if (streaming) {
+            streamed.products(layer, groups);
+            return;
+        }
+        log.note(layer, groups.routing(), groups.rows(), groups.stream());
+        if (complete[layer]) {
+            groups.run(0, layout.experts(layer));
+        } else {
+            fetched.products(layer, groups, table);
+        }
+    }
+
+    @Override
+    public void endPass(Stream stream) {
+        if (streaming) {
+            streamed.end(stream);
+        } else {
+            log.collect(passRows, stream);
+        }
+    }
+
+    @Override
+    public void promptFinished() {
+        finished = true;
+    }
+
+    /** Makes a streaming pass fail at its next group; any thread. */
+    public void cancel() {
+        scheduler.cancel();
+    }
+
+    public SlotCache cache() {
+        return cache;
+    }
+
+    public ExpertUsage usage() {
+        return usage;
+    }
+
+    public PrefillScheduler scheduler() {
+        return scheduler;
+    }
+
+    /** Experts that were exchanged so far. */
+    public long swapped() {
+        return swapped;
+    }
+
+    /** What was learned, for the next start. */
+    public ExpertProfile profile() {
+        return usage.profile(cache);
+    }
+
+    /** The order of the last streamed pass, or null. */
+    @Nullable StreamOrder order() {
+        return streamed.order();
+    }
+
+    @Override
+    public void close() {
+        LOG.debug("expert placement: {} swaps, hit rate {}", swapped, usage.hitRate());
+        Closing.all(owned);
+    }
+}

@@ -1,0 +1,197 @@
+package dev.strata.decode;
+
+import dev.strata.device.Buffer;
+import dev.strata.device.Device;
+import dev.strata.device.Stream;
+import dev.strata.expert.ArenaLayout;
+import dev.strata.expert.CacheMemory;
+import dev.strata.expert.ExpertProfile;
+import dev.strata.expert.FileReads;
+import dev.strata.expert.PinnedRanges;
+import dev.strata.expert.SlotCache;
+import dev.strata.expert.SlotPlan;
+import dev.strata.expert.TieredExpertSource;
+import dev.strata.memory.Bytes;
+import dev.strata.prefill.PrefillScheduler;
+import dev.strata.prefill.PrefillTiming;
+import dev.strata.prefill.StagerSizing;
+import dev.strata.prefill.StreamGroup;
+import java.util.ArrayList;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Puts the experts of a model on a device, once everything else there has its memory. */
+public final class ExpertTiers {
+    private static final Logger LOG = LoggerFactory.getLogger(ExpertTiers.class);
+
+    /** Spare slots for blobs that small passes fetch. */
+    static final int SPARE_SLOTS = 8;
+
+    /** Shortest ring that is worth borrowing. */
+    static final int LEAST_RING = 16;
+
+    private static final double LENDABLE = 0.85;
+    private static final double LENDABLE_PINNED = 0.90;
+    private static final double MOSTLY_PINNED = 0.90;
+    private static final int GROUPS_IN_RING = 12;
+
+    private ExpertTiers() {}
+
+    /**
+     * Allocates the cache, starts the stager and fills the slots.
+     *
+     * @param source stays open as long as the placement, which does not own it
+     * @param pinned what of the source's arena is registered; likewise
+     * @throws dev.strata.device.DeviceException of kind OUT_OF_MEMORY saying what to change
+     */
+    public static DevicePlacement place(
+            Device device,
+            TieredExpertSource source,
+            PinnedRanges pinned,
+            ExpertProfile profile,
+            PlacementSettings settings) {
+        List<AutoCloseable> owned = new ArrayList<>();
+        try {
+            return build(device, source, pinned, profile, settings, owned);
+        } catch (RuntimeException failed) {
+            Closing.all(owned);
+            throw failed;
+        }
+    }
+
+    private static DevicePlacement build(
+            Device device,
+            TieredExpertSource source,
+            PinnedRanges pinned,
+            ExpertProfile profile,
+            PlacementSettings settings,
+            List<AutoCloseable> owned) {
+        ArenaLayout layout = source.arenaLayout();
+        ResidencyTable table = own(owned, ResidencyTable.create(device, layout, "expert table"));
+        ResidencyTable streamTable = own(owned, ResidencyTable.create(device, layout, "expert table of prompts"));
+        UsageLog log = own(owned, UsageLog.create(device, layout.layers()));
+        StagerSizing sizing = StagerSizing.of(situation(source, pinned, settings), settings.stager());
+        double pinnedShare = 1 - unpinned(source, pinned);
+
+        long stride = layout.maxStride();
+        long spareBytes = SPARE_SLOTS * stride;
+        long most = settings.slots() > layout.totalExperts() ? layout.dataBytes() : settings.slots() * stride;
+        Buffer memory = CacheMemory.allocate(
+                device, most + spareBytes, settings.reserve(), (LEAST_RING + SPARE_SLOTS) * stride);
+        SlotCache cache = own(owned, cache(memory, layout, profile, settings, sizing.ringSlots() * stride, spareBytes));
+        long ringBytes = ringBytes(cache, sizing, pinnedShare, settings.borrow());
+        int groupSize = groupSize(ringBytes, stride);
+
+        PlacedBlobs blobs = new PlacedBlobs(source, pinned, cache);
+        PrefillScheduler scheduler = own(
+                owned,
+                PrefillScheduler.start(
+                        device,
+                        memory,
+                        blobs,
+                        blobs,
+                        sizing,
+                        settings.stagerSleeps(),
+                        new PrefillTiming(settings.timing())));
+        StreamedPass streamed = new StreamedPass(cache, blobs, scheduler, streamTable, ringBytes, groupSize);
+        FetchedPass fetched = own(
+                owned, new FetchedPass(device, cache, blobs, scheduler, memory.bytes() - spareBytes, SPARE_SLOTS));
+        DevicePlacement placement = new DevicePlacement(new DevicePlacement.Parts(
+                blobs,
+                cache,
+                scheduler,
+                streamed,
+                fetched,
+                table,
+                log,
+                profile,
+                settings.adaptation(),
+                settings.streamFrom(),
+                owned));
+        if (cache.slots() < layout.totalExperts()) {
+            LOG.info("{}", sizing.line());
+        }
+        try (Stream stream = device.newStream("expert cache")) {
+            placement.fillCache(stream);
+            stream.synchronize();
+        }
+        LOG.info(
+                "expert cache: {} of {} experts in {} slots ({}), ring {}, {} free on the device",
+                cache.residents(),
+                layout.totalExperts(),
+                cache.slots(),
+                Bytes.text(memory.bytes()),
+                Bytes.text(ringBytes),
+                Bytes.text(device.freeBytes()));
+        return placement;
+    }
+
+    private static <T extends AutoCloseable> T own(List<AutoCloseable> owned, T made) {
+        owned.add(made);
+        return made;
+    }
+
+    private static SlotCache cache(
+            Buffer memory,
+            ArenaLayout layout,
+            ExpertProfile profile,
+            PlacementSettings settings,
+            long ringBytes,
+            long spareBytes) {
+        try {
+            long kept = settings.borrow() ? spareBytes : Math.max(spareBytes, Math.min(ringBytes, memory.bytes() / 2));
+            SlotPlan plan = SlotPlan.fit(layout, profile.ranking(), memory.bytes() - kept, settings.slots());
+            return new SlotCache(layout, plan, memory);
+        } catch (RuntimeException failed) {
+            memory.close();
+            throw failed;
+        }
+    }
+
+    private static long ringBytes(SlotCache cache, StagerSizing sizing, double pinnedShare, boolean borrow) {
+        long stride = cache.layout().maxStride();
+        long memory = cache.buffer().bytes();
+        double share = pinnedShare >= MOSTLY_PINNED ? LENDABLE_PINNED : LENDABLE;
+        long lendable = borrow ? (long) (share * memory) : memory - cache.plan().bytes();
+        long slots = Math.clamp(lendable / stride, 1, sizing.ringSlots());
+        if (slots < sizing.ringSlots() && cache.slots() < cache.layout().totalExperts()) {
+            LOG.warn("prefill: the cache can lend {} slots to the ring instead of {}", slots, sizing.ringSlots());
+        }
+        return slots * stride;
+    }
+
+    /** Experts that are computed together: a twelfth of the ring, so that copies run well ahead of products. */
+    static int groupSize(long ringBytes, long stride) {
+        return Math.clamp(ringBytes / stride / GROUPS_IN_RING, 1, StreamGroup.MOST_EXPERTS);
+    }
+
+    private static StagerSizing.Case situation(
+            TieredExpertSource source, PinnedRanges pinned, PlacementSettings settings) {
+        double unpinned = unpinned(source, pinned);
+        long total = source.arenaLayout().dataBytes();
+        double inRam = unpinned == 0
+                ? 1
+                : Math.clamp((source.residentBytes() - pinned.bytes()) / (unpinned * total), 0, 1);
+        StagerSizing.Source from = StagerSizing.Source.RESIDENT;
+        if (source.rest() != null) {
+            from = source.rest() instanceof FileReads reads && reads.isUnbuffered()
+                    ? StagerSizing.Source.FILE_UNBUFFERED
+                    : StagerSizing.Source.FILE;
+        }
+        return new StagerSizing.Case(
+                unpinned, inRam, from, settings.fused(), settings.cpus(), source.arenaLayout().maxStride());
+    }
+
+    private static double unpinned(TieredExpertSource source, PinnedRanges pinned) {
+        ArenaLayout layout = source.arenaLayout();
+        int missing = 0;
+        for (int layer = 0; layer < layout.layers(); layer++) {
+            for (int expert = 0; expert < layout.experts(layer); expert++) {
+                int place = source.place(layer, expert);
+                missing += place < 0 || !pinned.isPinned(layer, place) ? 1 : 0;
+            }
+        }
+        return missing / (double) layout.totalExperts();
+    }
+}

@@ -1,0 +1,128 @@
+package dev.strata.decode;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import dev.strata.device.Buffer;
+import dev.strata.device.Device;
+import dev.strata.device.ExpertGroups;
+import dev.strata.device.Stream;
+import dev.strata.expert.SlotCache;
+import dev.strata.prefill.PrefillScheduler;
+import dev.strata.prefill.StreamGroup;
+import dev.strata.prefill.StreamOrder;
+import dev.strata.prefill.StreamRing;
+import java.util.BitSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Small passes over layers with experts that no kernel can reach: the router's choice comes to the host, and the missing blobs are
+ * copied into spare slots, some ahead of the products.
+ */
+final class FetchedPass implements AutoCloseable {
+    private final Device device;
+    private final SlotCache cache;
+    private final PlacedBlobs blobs;
+    private final PrefillScheduler scheduler;
+    private final StreamRing ring;
+    private final long ringBase;
+    private final int groupSize;
+    private @Nullable Buffer ids;
+
+    /**
+     * @param ringBase where the spare slots start in the cache's allocation
+     * @param spare how many there are
+     */
+    FetchedPass(
+            Device device,
+            SlotCache cache,
+            PlacedBlobs blobs,
+            PrefillScheduler scheduler,
+            long ringBase,
+            int spare) {
+        this.device = device;
+        this.cache = cache;
+        this.blobs = blobs;
+        this.scheduler = scheduler;
+        this.ringBase = ringBase;
+        ring = new StreamRing(spare * cache.layout().maxStride(), PrefillScheduler.GROUPS_AHEAD);
+        groupSize = Math.max(1, spare / 2);
+    }
+
+    void products(int layer, ExpertGroups groups, ResidencyTable table) {
+        Stream compute = groups.stream();
+        int[] missing = missing(layer, groups, table);
+        int experts = cache.layout().experts(layer);
+        if (missing.length == 0) {
+            groups.run(0, experts);
+            return;
+        }
+        StreamOrder order = StreamOrder.some(blobs, layer, missing, missing.length, groupSize);
+        int released = 0;
+        scheduler.begin(order, ring, ringBase, compute);
+        try {
+            table.overlay(layer, missing, places(layer, order, missing.length), missing.length, compute);
+            for (; released < order.size(); released++) {
+                StreamGroup group = order.group(released);
+                scheduler.awaitIssued(released);
+                scheduler.waitFor(released, compute);
+                groups.run(group.first(), group.count());
+                scheduler.release(released, compute);
+            }
+        } finally {
+            scheduler.end(released == order.size(), compute);
+            table.restore(layer, compute);
+        }
+    }
+
+    /** The routed experts that no kernel can reach, ascending; waits for the router. */
+    private int[] missing(int layer, ExpertGroups groups, ResidencyTable table) {
+        int choices = groups.rows() * groups.routing().used();
+        Buffer read = room(4L * choices);
+        device.copyToHost(groups.routing().ids(), 0, read.host().asSlice(0, 4L * choices), groups.stream());
+        groups.stream().synchronize();
+        BitSet chosen = new BitSet();
+        for (int i = 0; i < choices; i++) {
+            int expert = read.host().getAtIndex(JAVA_INT, i);
+            if (expert >= 0 && table.get(layer, expert) == 0) {
+                chosen.set(expert);
+            }
+        }
+        return chosen.stream().toArray();
+    }
+
+    private Buffer room(long bytes) {
+        Buffer now = ids;
+        if (now == null || now.bytes() < bytes) {
+            if (now != null) {
+                now.close();
+            }
+            ids = null;
+            now = device.allocatePinned(bytes, "routed experts");
+            ids = now;
+        }
+        return now;
+    }
+
+    private long[] places(int layer, StreamOrder order, int count) {
+        long[] places = new long[count];
+        long stride = cache.layout().stride(layer);
+        long end = 0;
+        int next = 0;
+        for (int index = 0; index < order.size(); index++) {
+            long size = order.group(index).ringBytes();
+            long start = StreamRing.place(end, size, ring.bytes());
+            end = start + size;
+            for (long offset = start; offset < end; offset += stride) {
+                places[next++] = cache.buffer().address() + ringBase + offset;
+            }
+        }
+        return places;
+    }
+
+    @Override
+    public void close() {
+        if (ids != null) {
+            ids.close();
+        }
+    }
+}

@@ -1,0 +1,99 @@
+package dev.strata.decode;
+
+import dev.strata.expert.ArenaLayout;
+import dev.strata.expert.ExpertArena;
+import dev.strata.expert.PinnedRanges;
+import dev.strata.expert.SlotCache;
+import dev.strata.expert.TieredExpertSource;
+import dev.strata.prefill.BlobPlaces;
+import dev.strata.prefill.StageSource;
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/** Where every blob is: in a slot, in registered RAM, in other RAM, or in a file. */
+final class PlacedBlobs implements BlobPlaces, StageSource {
+    private final TieredExpertSource source;
+    private final PinnedRanges pinned;
+    private final SlotCache cache;
+
+    PlacedBlobs(TieredExpertSource source, PinnedRanges pinned, SlotCache cache) {
+        this.source = source;
+        this.pinned = pinned;
+        this.cache = cache;
+    }
+
+    @Override
+    public ArenaLayout layout() {
+        return source.arenaLayout();
+    }
+
+    @Override
+    public boolean isResident(int layer, int expert) {
+        return cache.isResident(layer, expert);
+    }
+
+    @Override
+    public int pinnedRange(int layer, int expert) {
+        int place = source.place(layer, expert);
+        return place < 0 ? -1 : pinned.range(layer, place);
+    }
+
+    /** The address by which kernels read the blob now, 0 when they cannot. */
+    long address(int layer, int expert) {
+        long slot = cache.address(layer, expert);
+        int place = source.place(layer, expert);
+        return slot != 0 || place < 0 ? slot : pinned.deviceAddress(layer, place);
+    }
+
+    @Override
+    public MemorySegment direct(int layer, long offset, long bytes) {
+        ExpertArena arena = source.arena();
+        if (arena == null) {
+            throw new IllegalStateException("nothing is registered without an arena");
+        }
+        return arena.memory().asSlice(arenaOffset(arena, layer, offset), bytes);
+    }
+
+    private long arenaOffset(ExpertArena arena, int layer, long offset) {
+        long stride = layout().stride(layer);
+        int expert = (int) (offset / stride);
+        return arena.arenaLayout().offset(layer, source.place(layer, expert)) + offset % stride;
+    }
+
+    /** Only when every expert lies in the arena at its own number, so that neighbours are neighbours in memory. */
+    @Override
+    public boolean piecesAllowed() {
+        return source.rest() == null;
+    }
+
+    @Override
+    public void copy(int layer, long[] offsets, int[] bytes, int first, int count, MemorySegment[] targets) {
+        ExpertArena arena = source.arena();
+        if (source.rest() == null && arena != null) {
+            for (int i = 0; i < count; i++) {
+                long from = arena.arenaLayout().offset(layer) + offsets[first + i];
+                MemorySegment.copy(arena.memory(), from, targets[i], 0, bytes[first + i]);
+            }
+            return;
+        }
+        copyBlobs(layer, offsets, bytes, first, count, targets);
+    }
+
+    private void copyBlobs(int layer, long[] offsets, int[] bytes, int first, int count, MemorySegment[] targets) {
+        long stride = layout().stride(layer);
+        int blobs = 0;
+        for (int i = 0; i < count; i++) {
+            blobs += (int) (bytes[first + i] / stride);
+        }
+        int[] experts = new int[blobs];
+        @Nullable MemorySegment[] places = new MemorySegment[blobs];
+        int next = 0;
+        for (int i = 0; i < count; i++) {
+            for (long done = 0; done < bytes[first + i]; done += stride) {
+                experts[next] = (int) ((offsets[first + i] + done) / stride);
+                places[next++] = targets[i].asSlice(done);
+            }
+        }
+        source.copyBlobs(layer, experts, blobs, java.util.Objects.requireNonNull(places));
+    }
+}

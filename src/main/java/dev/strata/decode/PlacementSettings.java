@@ -1,0 +1,48 @@
+package dev.strata.decode;
+
+import dev.strata.expert.SlotAdaptation;
+import dev.strata.prefill.StagerSizing;
+
+/**
+ * How experts are placed on a device.
+ *
+ * @param slots most slots of the cache; {@link Integer#MAX_VALUE} for as many as fit
+ * @param reserve device bytes that stay free
+ * @param streamFrom rows from which on a pass streams
+ * @param borrow whether prompts borrow the ring from the cache's tail, else it is kept free for the whole run
+ * @param fused whether products read experts in place from the ring
+ * @param stager overrides of the stager's sizes
+ * @param stagerSleeps whether waiting copy threads sleep
+ * @param timing whether waits are timed on the device
+ * @param adaptation swaps of the cache while decoding
+ * @param cpus logical CPUs for sizing copy threads
+ */
+public record PlacementSettings(
+        int slots,
+        long reserve,
+        int streamFrom,
+        boolean borrow,
+        boolean fused,
+        StagerSizing.Overrides stager,
+        boolean stagerSleeps,
+        boolean timing,
+        SlotAdaptation adaptation,
+        int cpus) {
+    /** Rows from which on prompts stream unless {@code STRATA_PREFILL_STREAM_MIN} says otherwise. */
+    public static final int STREAM_FROM = 1024;
+
+    /** Device bytes kept free unless {@code --vram-reserve-mib} says otherwise. */
+    public static final long RESERVE = 700L << 20;
+
+    public static final PlacementSettings DEFAULTS = new PlacementSettings(
+            Integer.MAX_VALUE,
+            RESERVE,
+            STREAM_FROM,
+            true,
+            false,
+            StagerSizing.Overrides.NONE,
+            true,
+            false,
+            SlotAdaptation.DEFAULTS,
+            Runtime.getRuntime().availableProcessors());
+}

@@ -1,0 +1,137 @@
+package dev.strata.decode;
+
+import dev.strata.device.Buffer;
+import dev.strata.device.ExpertGroups;
+import dev.strata.device.Stream;
+import dev.strata.expert.ArenaLayout;
+import dev.strata.expert.SlotCache;
+import dev.strata.prefill.PrefillScheduler;
+import dev.strata.prefill.StreamGroup;
+import dev.strata.prefill.StreamOrder;
+import dev.strata.prefill.StreamRing;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Passes that stream: the loan of the ring, the order of the groups and the table with their places. Places in the ring depend on sizes
+ * only, so the table is written once and holds for every chunk until the residents change.
+ */
+final class StreamedPass {
+    private final SlotCache cache;
+    private final PlacedBlobs blobs;
+    private final PrefillScheduler scheduler;
+    private final ResidencyTable table;
+    private final long ringBytes;
+    private final int groupSize;
+
+    private @Nullable StreamRing ring;
+    private @Nullable StreamOrder order;
+    private long ringBase;
+    private long orderVersion = -1;
+    private int released;
+
+    StreamedPass(
+            SlotCache cache,
+            PlacedBlobs blobs,
+            PrefillScheduler scheduler,
+            ResidencyTable table,
+            long ringBytes,
+            int groupSize) {
+        this.cache = cache;
+        this.blobs = blobs;
+        this.scheduler = scheduler;
+        this.table = table;
+        this.ringBytes = ringBytes;
+        this.groupSize = groupSize;
+    }
+
+    Buffer addresses(int layer) {
+        return table.layer(layer);
+    }
+
+    @Nullable StreamOrder order() {
+        return order;
+    }
+
+    /** Takes the loan unless it is out already; true when it was taken now. */
+    boolean borrow(Stream stream) {
+        boolean taken = ring == null;
+        if (taken) {
+            ringBase = cache.lend(ringBytes);
+            ring = new StreamRing(ringBytes, PrefillScheduler.GROUPS_AHEAD);
+        }
+        if (orderVersion != cache.version()) {
+            plan();
+            table.flush(stream);
+        }
+        return taken;
+    }
+
+    private void plan() {
+        ArenaLayout layout = cache.layout();
+        StreamOrder fresh = StreamOrder.all(blobs, groupSize);
+        long end = 0;
+        for (int index = 0; index < fresh.size(); index++) {
+            StreamGroup group = fresh.group(index);
+            long place = StreamRing.place(end, group.ringBytes(), ringBytes);
+            if (group.ringBytes() > 0) {
+                end = place + group.ringBytes();
+            }
+            for (int expert = group.first(); expert < group.first() + group.count(); expert++) {
+                long slot = cache.address(group.layer(), expert);
+                if (slot == 0) {
+                    slot = cache.buffer().address() + ringBase + place;
+                    place += layout.stride(group.layer());
+                }
+                table.set(group.layer(), expert, slot);
+            }
+        }
+        order = fresh;
+        orderVersion = cache.version();
+    }
+
+    void begin(Stream stream) {
+        if (order == null || ring == null) {
+            throw new IllegalStateException("no ring was borrowed");
+        }
+        released = 0;
+        scheduler.timing().begin();
+        scheduler.begin(order, ring, ringBase, stream);
+    }
+
+    void products(int layer, ExpertGroups groups) {
+        StreamOrder now = java.util.Objects.requireNonNull(order);
+        Stream compute = groups.stream();
+        for (int index = now.firstGroup(layer); index < now.firstGroup(layer + 1); index++) {
+            StreamGroup group = now.group(index);
+            while (released < index) {
+                skip(released, compute);
+            }
+            scheduler.awaitIssued(index);
+            scheduler.waitFor(index, compute);
+            groups.run(group.first(), group.count());
+            scheduler.release(index, compute);
+            released = index + 1;
+        }
+    }
+
+    /** A layer that had no products in this pass gives its groups back unread. */
+    private void skip(int index, Stream compute) {
+        scheduler.awaitIssued(index);
+        scheduler.release(index, compute);
+        released = index + 1;
+    }
+
+    void end(Stream stream) {
+        StreamOrder now = order;
+        scheduler.end(now == null || released == now.size(), stream);
+        scheduler.countPass();
+    }
+
+    /** Ends the loan; the slots wait for their blobs. */
+    void giveBack() {
+        cache.takeBack();
+        ring = null;
+        orderVersion = -1;
+        scheduler.fence();
+    }
+}

@@ -1,0 +1,104 @@
+package dev.strata.decode;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import dev.strata.device.Buffer;
+import dev.strata.device.Device;
+import dev.strata.device.Event;
+import dev.strata.device.Routing;
+import dev.strata.device.Stream;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What the router of every layer chose in a decode step. Captured passes write it on the device; it is brought to the host behind the
+ * pass and read before the next one.
+ */
+final class UsageLog implements AutoCloseable {
+    /** Rows of a pass that are noted; larger passes are prompts, which do not teach the cache. */
+    static final int ROWS = 16;
+
+    /** Hears one choice. */
+    @FunctionalInterface
+    interface Listener {
+        void chosen(int layer, int expert);
+    }
+
+    private static final int MOST_USED = 32;
+    private static final long LAYER_BYTES = 4L * ROWS * MOST_USED;
+
+    private final Device device;
+    private final int layers;
+    private final Buffer log;
+    private final Buffer host;
+    private final Event copied;
+    private int rows;
+    private int used;
+    private boolean pending;
+
+    private UsageLog(Device device, int layers, Buffer log, Buffer host, Event copied) {
+        this.device = device;
+        this.layers = layers;
+        this.log = log;
+        this.host = host;
+        this.copied = copied;
+    }
+
+    static UsageLog create(Device device, int layers) {
+        List<AutoCloseable> made = new ArrayList<>();
+        try {
+            Buffer log = device.allocate(LAYER_BYTES * layers, "expert usage");
+            made.add(log);
+            Buffer host = device.allocatePinned(LAYER_BYTES * layers, "expert usage");
+            made.add(host);
+            return new UsageLog(device, layers, log, host, device.newEvent());
+        } catch (RuntimeException failed) {
+            Closing.all(made);
+            throw failed;
+        }
+    }
+
+    /** Notes a layer's choices in the order of {@code stream}; part of captured passes. */
+    void note(int layer, Routing routing, int passRows, Stream stream) {
+        if (passRows <= ROWS && routing.used() <= MOST_USED) {
+            used = routing.used();
+            device.copyOnDevice(routing.ids(), 0, log, layer * LAYER_BYTES, 4L * passRows * used, stream);
+        }
+    }
+
+    /** Brings the notes of a pass to the host. */
+    void collect(int passRows, Stream stream) {
+        if (passRows <= ROWS && used > 0) {
+            rows = passRows;
+            device.copyToHost(log, 0, host.host(), stream);
+            copied.record(stream);
+            pending = true;
+        }
+    }
+
+    /** Tells what the last collected pass chose, once. */
+    boolean read(Listener listener) {
+        if (!pending) {
+            return false;
+        }
+        pending = false;
+        copied.synchronize();
+        for (int layer = 0; layer < layers; layer++) {
+            for (int i = 0; i < rows * used; i++) {
+                int expert = host.host().get(JAVA_INT, layer * LAYER_BYTES + 4L * i);
+                if (expert >= 0) {
+                    listener.chosen(layer, expert);
+                }
+            }
+        }
+        return true;
+    }
+
+    @Override
+    public void close() {
+        copied.synchronize();
+        copied.close();
+        host.close();
+        log.close();
+    }
+}

@@ -1,0 +1,118 @@
+package dev.strata.expert;
+
+import dev.strata.device.ExpertLayout;
+import dev.strata.device.ExpertSource;
+import dev.strata.device.ExpertView;
+import dev.strata.os.BlockFile;
+import dev.strata.os.BlockFiles;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Experts read from files where they lie, by large requests past the page cache. Nothing of them stays in RAM. */
+public final class FileExpertSource implements ExpertSource, FileReads {
+    /** Requests that run at the same time unless a measurement says otherwise. */
+    public static final int DEPTH = 32;
+
+    private final List<BlobSlices> layers;
+    private final BlockReader reader;
+
+    private FileExpertSource(List<BlobSlices> layers, BlockReader reader) {
+        this.layers = List.copyOf(layers);
+        this.reader = reader;
+    }
+
+    /**
+     * Opens the files.
+     *
+     * @param paths the files, numbered as in the slices
+     * @param unbuffered whether to read past the page cache where the file system allows it
+     * @param depth requests that run at the same time
+     */
+    public static FileExpertSource open(List<Path> paths, List<BlobSlices> layers, boolean unbuffered, int depth) {
+        List<BlockFile> files = new ArrayList<>();
+        try {
+            for (Path path : paths) {
+                files.add(unbuffered ? BlockFiles.unbuffered(path) : BlockFiles.buffered(path));
+            }
+            return over(paths, files, layers, depth);
+        } catch (IOException failed) {
+            for (BlockFile file : files) {
+                try {
+                    file.close();
+                } catch (IOException closing) {
+                    failed.addSuppressed(closing);
+                }
+            }
+            throw new UncheckedIOException(failed);
+        }
+    }
+
+    /** Reads from files that were opened already. */
+    static FileExpertSource over(List<Path> paths, List<BlockFile> files, List<BlobSlices> layers, int depth)
+            throws IOException {
+        return new FileExpertSource(layers, BlockReader.of(paths, files, depth));
+    }
+
+    @Override
+    public int layers() {
+        return layers.size();
+    }
+
+    @Override
+    public ExpertLayout layout(int layer) {
+        return layers.get(layer).layout();
+    }
+
+    @Override
+    public @Nullable ExpertView view(int layer, int expert) {
+        return null;
+    }
+
+    @Override
+    public void copyBlob(int layer, int expert, MemorySegment target) {
+        copyBlobs(layer, new int[] {expert}, 1, new MemorySegment[] {target});
+    }
+
+    @Override
+    public void copyBlobs(int layer, int first, int count, MemorySegment[] targets) {
+        int[] experts = new int[count];
+        Arrays.setAll(experts, i -> first + i);
+        copyBlobs(layer, experts, count, targets);
+    }
+
+    @Override
+    public void copyBlobs(int layer, int[] experts, int count, MemorySegment[] targets) {
+        BlobSlices blobs = layers.get(layer);
+        List<ReadPlan.Wanted> wanted = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            long offset = 0;
+            for (FileSlice slice : blobs.slices(experts[i])) {
+                wanted.add(new ReadPlan.Wanted(slice, targets[i], offset));
+                offset += slice.bytes();
+            }
+            blobs.finish(experts[i], targets[i]);
+        }
+        reader.read(wanted);
+    }
+
+    @Override
+    public boolean isUnbuffered() {
+        return reader.isDirect();
+    }
+
+    @Override
+    public ReadCounters counters() {
+        return reader.counters();
+    }
+
+    @Override
+    public void close() {
+        reader.close();
+    }
+}

@@ -1,0 +1,240 @@
+package dev.strata.expert;
+
+import dev.strata.device.ExpertLayout;
+import dev.strata.device.ExpertSource;
+import dev.strata.device.ExpertView;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Experts in RAM over another source: some in a compact arena, the rest wherever {@code rest} has them. With every expert in the arena
+ * there is no rest; with none there is no arena.
+ */
+public final class TieredExpertSource implements ExpertSource {
+    private final ArenaLayout layout;
+    private final @Nullable ExpertArena arena;
+    private final int[][] places;
+    private final @Nullable ExpertSource rest;
+
+    private TieredExpertSource(
+            ArenaLayout layout, @Nullable ExpertArena arena, int[][] places, @Nullable ExpertSource rest) {
+        this.layout = layout;
+        this.arena = arena;
+        this.places = places;
+        this.rest = rest;
+    }
+
+    /** Every expert in {@code arena}, which it then owns. */
+    public static TieredExpertSource resident(ExpertArena arena) {
+        ArenaLayout layout = arena.arenaLayout();
+        int[][] places = places(layout, -1);
+        for (int[] layer : places) {
+            Arrays.setAll(layer, expert -> expert);
+        }
+        return new TieredExpertSource(layout, arena, places, null);
+    }
+
+    /** No expert in RAM. */
+    public static TieredExpertSource file(ExpertSource rest) {
+        ArenaLayout layout = ArenaLayout.of(rest);
+        return new TieredExpertSource(layout, null, places(layout, -1), rest);
+    }
+
+    /**
+     * The first of {@code ranking} that fit into {@code budget} bytes are copied into RAM.
+     *
+     * @param threads readers
+     */
+    public static TieredExpertSource budget(
+            ExpertSource rest, List<ExpertKey> ranking, long budget, int threads, LoadProgress progress) {
+        ArenaLayout layout = ArenaLayout.of(rest);
+        boolean[][] chosen = choose(layout, ranking, budget);
+        int[][] places = places(layout, -1);
+        List<ExpertLayout> compact = new ArrayList<>();
+        List<int[]> members = new ArrayList<>();
+        for (int layer = 0; layer < layout.layers(); layer++) {
+            int count = 0;
+            int[] experts = new int[layout.experts(layer)];
+            for (int expert = 0; expert < layout.experts(layer); expert++) {
+                if (chosen[layer][expert]) {
+                    experts[count] = expert;
+                    places[layer][expert] = count++;
+                }
+            }
+            members.add(Arrays.copyOf(experts, count));
+            compact.add(withExperts(layout.layout(layer), count));
+        }
+        ArenaLayout small = new ArenaLayout(compact);
+        ExpertArena arena = ExpertArena.allocate(small);
+        try {
+            ArenaLoader.fill(new Members(rest, small, members), arena, threads, progress, layer -> {});
+        } catch (RuntimeException failed) {
+            arena.close();
+            throw failed;
+        }
+        return new TieredExpertSource(layout, arena, places, rest);
+    }
+
+    private static boolean[][] choose(ArenaLayout layout, List<ExpertKey> ranking, long budget) {
+        boolean[][] chosen = new boolean[layout.layers()][];
+        for (int layer = 0; layer < chosen.length; layer++) {
+            chosen[layer] = new boolean[layout.experts(layer)];
+        }
+        long left = budget - layout.maxStride() - layout.layers() * 4096L;
+        for (ExpertKey key : ranking) {
+            left -= layout.stride(key.layer());
+            if (left < 0) {
+                break;
+            }
+            chosen[key.layer()][key.expert()] = true;
+        }
+        return chosen;
+    }
+
+    private static ExpertLayout withExperts(ExpertLayout layout, int experts) {
+        return new ExpertLayout(
+                layout.layer(),
+                experts,
+                layout.hidden(),
+                layout.intermediate(),
+                layout.gateType(),
+                layout.upType(),
+                layout.downType(),
+                layout.scaled());
+    }
+
+    private static int[][] places(ArenaLayout layout, int value) {
+        int[][] places = new int[layout.layers()][];
+        for (int layer = 0; layer < places.length; layer++) {
+            places[layer] = new int[layout.experts(layer)];
+            Arrays.fill(places[layer], value);
+        }
+        return places;
+    }
+
+    /** Some experts of a source under the numbers that they have in the compact arena. */
+    private record Members(ExpertSource source, ArenaLayout layout, List<int[]> members) implements ExpertSource {
+        @Override
+        public int layers() {
+            return layout.layers();
+        }
+
+        @Override
+        public ExpertLayout layout(int layer) {
+            return layout.layout(layer);
+        }
+
+        @Override
+        public @Nullable ExpertView view(int layer, int expert) {
+            return null;
+        }
+
+        @Override
+        public void copyBlob(int layer, int expert, MemorySegment target) {
+            source.copyBlob(layer, members.get(layer)[expert], target);
+        }
+
+        @Override
+        public void copyBlobs(int layer, int first, int count, MemorySegment[] targets) {
+            int[] experts = Arrays.copyOfRange(members.get(layer), first, first + count);
+            source.copyBlobs(layer, experts, count, targets);
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    /** Sizes of all experts, whether in RAM or not. */
+    public ArenaLayout arenaLayout() {
+        return layout;
+    }
+
+    /** The arena with what is in RAM, or null when nothing is. */
+    public @Nullable ExpertArena arena() {
+        return arena;
+    }
+
+    /** Number of the expert in the arena's layer, -1 when it is not in RAM. */
+    public int place(int layer, int expert) {
+        return places[layer][expert];
+    }
+
+    /** Bytes of the experts in RAM. */
+    public long residentBytes() {
+        return arena == null ? 0 : arena.totalBytes();
+    }
+
+    /** Where the experts lie that are not in RAM, or null when all are. */
+    public @Nullable ExpertSource rest() {
+        return rest;
+    }
+
+    @Override
+    public int layers() {
+        return layout.layers();
+    }
+
+    @Override
+    public ExpertLayout layout(int layer) {
+        return layout.layout(layer);
+    }
+
+    @Override
+    public @Nullable ExpertView view(int layer, int expert) {
+        int place = places[layer][expert];
+        if (place >= 0 && arena != null) {
+            return arena.view(layer, place);
+        }
+        return rest == null ? null : rest.view(layer, expert);
+    }
+
+    @Override
+    public void copyBlob(int layer, int expert, MemorySegment target) {
+        int place = places[layer][expert];
+        if (place >= 0 && arena != null) {
+            arena.copyBlob(layer, place, target);
+        } else if (rest != null) {
+            rest.copyBlob(layer, expert, target);
+        }
+    }
+
+    @Override
+    public void copyBlobs(int layer, int first, int count, MemorySegment[] targets) {
+        int[] experts = new int[count];
+        Arrays.setAll(experts, i -> first + i);
+        copyBlobs(layer, experts, count, targets);
+    }
+
+    /** Copies those in RAM one by one and reads the others as one batch. */
+    @Override
+    public void copyBlobs(int layer, int[] experts, int count, MemorySegment[] targets) {
+        int[] missing = new int[count];
+        MemorySegment[] missingTargets = new MemorySegment[count];
+        int found = 0;
+        for (int i = 0; i < count; i++) {
+            int place = places[layer][experts[i]];
+            if (place >= 0 && arena != null) {
+                arena.copyBlob(layer, place, targets[i]);
+            } else {
+                missing[found] = experts[i];
+                missingTargets[found++] = targets[i];
+            }
+        }
+        if (found > 0 && rest != null) {
+            rest.copyBlobs(layer, missing, found, missingTargets);
+        }
+    }
+
+    @Override
+    public void close() {
+        if (arena != null) {
+            arena.close();
+        }
+        if (rest != null) {
+            rest.close();
+        }
+    }
+}

@@ -1,0 +1,191 @@
+package dev.strata.decode;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import dev.strata.device.Buffer;
+import dev.strata.device.ExpertGroups;
+import dev.strata.device.ExpertPlacement;
+import dev.strata.device.Routing;
+import dev.strata.device.Stream;
+import dev.strata.device.Tensor;
+import dev.strata.device.fake.FakeBuffer;
+import dev.strata.device.fake.FakeDevice;
+import dev.strata.expert.PatternSource;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.random.RandomGenerator;
+
+/** Passes of a backend whose products only check that they read the right blobs. */
+final class FakePass implements AutoCloseable {
+    private final FakeDevice device;
+    private final ExpertPlacement placement;
+    private final int layers;
+    private final int used;
+    private final Stream stream;
+    private final Buffer ids;
+    private final Arena arena = Arena.ofShared();
+    private final List<String> wrong = Collections.synchronizedList(new ArrayList<>());
+    private long products;
+
+    FakePass(FakeDevice device, ExpertPlacement placement, int layers, int used, int mostRows) {
+        this.device = device;
+        this.placement = placement;
+        this.layers = layers;
+        this.used = used;
+        stream = device.newStream("compute");
+        ids = device.allocate(4L * mostRows * used, "routing");
+    }
+
+    List<String> wrong() {
+        return wrong;
+    }
+
+    /** Experts that products read. */
+    long products() {
+        return products;
+    }
+
+    Stream stream() {
+        return stream;
+    }
+
+    /** A pass whose rows choose experts at random. */
+    void run(int rows, RandomGenerator random) {
+        run(rows, random, layers);
+    }
+
+    /** A pass that is given up before layer {@code until}. */
+    void run(int rows, RandomGenerator random, int until) {
+        placement.capturable(rows);
+        placement.beginPass(rows, stream);
+        try {
+            for (int layer = 0; layer < until; layer++) {
+                placement.products(layer, new Groups(layer, rows, route(layer, rows, random)));
+            }
+        } finally {
+            placement.endPass(stream);
+        }
+        stream.synchronize();
+    }
+
+    private int[] route(int layer, int rows, RandomGenerator random) {
+        int experts = placement.layout(layer).experts();
+        int[] chosen = new int[rows * used];
+        for (int row = 0; row < rows; row++) {
+            int first = random.nextInt(experts);
+            for (int i = 0; i < used; i++) {
+                chosen[row * used + i] = (first + i * (1 + first % 2)) % experts;
+            }
+        }
+        MemorySegment host = arena.allocate(4L * chosen.length);
+        MemorySegment.copy(chosen, 0, host, JAVA_INT, 0, chosen.length);
+        device.copyToDevice(host, ids, 0, stream);
+        return chosen;
+    }
+
+    @Override
+    public void close() {
+        stream.close();
+        ids.close();
+        arena.close();
+    }
+
+    private final class Groups implements ExpertGroups, Routing {
+        private final int layer;
+        private final int rows;
+        private final int[] chosen;
+        private final long table;
+        private int covered;
+
+        Groups(int layer, int rows, int[] chosen) {
+            this.layer = layer;
+            this.rows = rows;
+            this.chosen = chosen;
+            table = placement.addresses(layer).address();
+        }
+
+        @Override
+        public int rows() {
+            return rows;
+        }
+
+        @Override
+        public int used() {
+            return used;
+        }
+
+        @Override
+        public Buffer ids() {
+            return ids;
+        }
+
+        @Override
+        public Tensor weights() {
+            throw new UnsupportedOperationException("placements have no use for weights");
+        }
+
+        @Override
+        public Routing routing() {
+            return this;
+        }
+
+        @Override
+        public Tensor input() {
+            throw new UnsupportedOperationException("nothing is computed");
+        }
+
+        @Override
+        public Stream stream() {
+            return stream;
+        }
+
+        @Override
+        public boolean capturing() {
+            return false;
+        }
+
+        @Override
+        public Tensor results() {
+            throw new UnsupportedOperationException("nothing is computed");
+        }
+
+        @Override
+        public void run(int first, int count) {
+            if (first != covered) {
+                wrong.add("layer " + layer + " goes on at " + first + " instead of " + covered);
+            }
+            covered = first + count;
+            int experts = placement.layout(layer).experts();
+            device.launch(stream, () -> {
+                MemorySegment addresses = MemorySegment.ofAddress(table).reinterpret(8L * experts);
+                for (int expert : chosen) {
+                    if (expert >= first && expert < first + count) {
+                        products++;
+                        check(expert, addresses.getAtIndex(JAVA_LONG, expert));
+                    }
+                }
+            });
+        }
+
+        private void check(int expert, long address) {
+            if (address == 0) {
+                wrong.add("layer " + layer + " expert " + expert + " has no address");
+                return;
+            }
+            MemorySegment blob = MemorySegment.ofAddress(address)
+                    .reinterpret(placement.layout(layer).blobBytes());
+            if (!PatternSource.holds(placement.layout(layer), layer, expert, blob)) {
+                wrong.add("layer " + layer + " expert " + expert + " holds something else");
+            }
+        }
+    }
+
+    /** What the device memory of a buffer holds. */
+    static MemorySegment contents(Buffer buffer) {
+        return ((FakeBuffer) buffer).contents();
+    }
+}
