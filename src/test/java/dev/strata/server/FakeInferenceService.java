@@ -165,8 +165,8 @@ final class FakeInferenceService implements InferenceService {
     @Override
     public List<float[]> embed(List<Prompt> inputs, boolean meanPooling) {
         List<float[]> vectors = new ArrayList<>();
-        for (Prompt input : inputs) {
-            vectors.add(new float[] {countTokens(input), meanPooling ? 1 : 0, 0.5f});
+        for (int i = 0; i < inputs.size(); i++) {
+            vectors.add(meanPooling ? new float[] {0.6f, 0.8f} : new float[] {0.8f, 0.6f});
         }
         return vectors;
     }
