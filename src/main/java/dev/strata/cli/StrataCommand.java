@@ -49,9 +49,6 @@ public final class StrataCommand implements Callable<Integer> {
     private EngineFlags engine = new EngineFlags();
 
     @Mixin
-    private TierFlags tiers = new TierFlags();
-
-    @Mixin
     private ServerFlags server = new ServerFlags();
 
     @Spec
@@ -87,8 +84,7 @@ public final class StrataCommand implements Callable<Integer> {
     }
 
     private int serve() throws IOException, InterruptedException {
-        Options plain = model.options(engine.options(), aliases);
-        Options options = plain.withTiers(tiers.options(plain.variables()));
+        Options options = model.options(engine.options(), aliases);
         Serving serving = Serving.start(options, server.options(), server.drain());
         if (exitWhenReady) {
             serving.answerOnce();

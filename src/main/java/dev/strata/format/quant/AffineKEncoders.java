@@ -57,13 +57,14 @@ final class AffineKEncoders {
         int top = affine.top() == 3 ? 15 : 63;
         int bestScale = scales[group];
         int bestMinimum = minimums[group];
-        double best = Double.POSITIVE_INFINITY;
+        float best = Float.POSITIVE_INFINITY;
         for (int s = Math.max(0, scales[group] - 1); s <= Math.min(top, scales[group] + 1); s++) {
             for (int m = Math.max(0, minimums[group] - 1); m <= Math.min(top, minimums[group] + 1); m++) {
-                double error = 0;
+                float error = 0;
+                float step = scale * s;
+                float minimum = -minimumScale * m;
                 for (int i = 0; i < count; i++) {
-                    int quant = affine.quantize(source[at + i], scale * s, -minimumScale * m);
-                    double difference = source[at + i] - (scale * s * quant - minimumScale * m);
+                    float difference = source[at + i] - (step * affine.quantize(source[at + i], step, minimum) + minimum);
                     error += difference * difference;
                 }
                 if (error < best) {

@@ -8,6 +8,9 @@ final class Levels {
     private static final int REFINEMENTS = 3;
 
     private final float[] values;
+    /** For each whole number from the first level to the last, the level that is nearest to half below it. */
+    private final byte[] nearby;
+
     private final boolean uniform;
     private final boolean symmetric;
     private final int candidates;
@@ -24,11 +27,25 @@ final class Levels {
             mirrored &= values[i] == -values[values.length - 1 - i];
         }
         this.uniform = even;
+        this.nearby = nearby(values);
         this.symmetric = mirrored;
         // Few levels want much clipping of the extremes, many want hardly any.
         this.candidates = values.length <= 8 ? 32 : values.length <= 16 ? 18 : 10;
         this.smallestStretch = values.length <= 8 ? 0.7f : values.length <= 16 ? 0.85f : 0.95f;
         this.largestStretch = values.length <= 8 ? 2.6f : values.length <= 16 ? 1.5f : 1.15f;
+    }
+
+    private static byte[] nearby(int[] values) {
+        byte[] nearby = new byte[values[values.length - 1] - values[0] + 1];
+        int level = 0;
+        for (int i = 0; i < nearby.length; i++) {
+            float x = values[0] + i - 0.5f;
+            while (level + 1 < values.length && 2 * x > values[level] + values[level + 1]) {
+                level++;
+            }
+            nearby[i] = (byte) level;
+        }
+        return nearby;
     }
 
     static Levels range(int first, int last) {
@@ -46,20 +63,13 @@ final class Levels {
     /** Index of the level nearest to {@code x}. */
     int nearest(float x) {
         if (uniform) {
-            int index = Math.round(x - values[0]);
-            return Math.clamp(index, 0, values.length - 1);
+            int index = (int) (x - values[0] + 0.5f);
+            return index < 0 ? 0 : Math.min(index, values.length - 1);
         }
-        int low = 0;
-        int high = values.length - 1;
-        while (high - low > 1) {
-            int middle = low + high >>> 1;
-            if (values[middle] <= x) {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        return x - values[low] <= values[high] - x ? low : high;
+        int whole = (int) (x - values[0] + 0.5f);
+        int at = whole < 0 ? 0 : Math.min(whole, nearby.length - 1);
+        int low = nearby[at];
+        return low + 1 < values.length && 2 * x > values[low] + values[low + 1] ? low + 1 : low;
     }
 
     /** Fills {@code indices} with the nearest levels of {@code count} numbers at a given scale. */
@@ -111,33 +121,40 @@ final class Levels {
 
     /** How much of the sum of squares the levels at this scale account for once the scale itself is fitted to them. */
     private double gain(float[] source, int at, int count, float[] weights, float scale) {
-        float inverse = 1 / scale;
-        double product = 0;
-        double square = 0;
-        for (int i = 0; i < count; i++) {
-            float x = source[at + i];
-            float level = values[nearest(x * inverse)];
-            float weight = weights.length == 0 ? 1 : weights[i];
-            product += weight * x * level;
-            square += weight * level * level;
-        }
-        return square == 0 || product * scale < 0 ? 0 : product * product / square;
+        Sums sums = sums(source, at, count, weights, scale);
+        return sums.square == 0 || sums.product * scale < 0 ? 0 : sums.product * sums.product / sums.square;
     }
 
     private float refined(float[] source, int at, int count, float[] weights, float scale) {
         if (scale == 0) {
             return 0;
         }
+        Sums sums = sums(source, at, count, weights, scale);
+        return sums.square == 0 ? scale : (float) (sums.product / sums.square);
+    }
+
+    /** Sums of number times level and of level squared, by which least squares gives scale and gain. */
+    private record Sums(double product, double square) {}
+
+    private Sums sums(float[] source, int at, int count, float[] weights, float scale) {
         float inverse = 1 / scale;
-        double product = 0;
-        double square = 0;
-        for (int i = 0; i < count; i++) {
-            float x = source[at + i];
-            float level = values[nearest(x * inverse)];
-            float weight = weights.length == 0 ? 1 : weights[i];
-            product += weight * x * level;
-            square += weight * level * level;
+        float product = 0;
+        float square = 0;
+        if (weights.length == 0) {
+            for (int i = at; i < at + count; i++) {
+                float x = source[i];
+                float level = values[nearest(x * inverse)];
+                product += x * level;
+                square += level * level;
+            }
+        } else {
+            for (int i = 0; i < count; i++) {
+                float x = source[at + i];
+                float level = values[nearest(x * inverse)];
+                product += weights[i] * x * level;
+                square += weights[i] * level * level;
+            }
         }
-        return square == 0 ? scale : (float) (product / square);
+        return new Sums(product, square);
     }
 }
