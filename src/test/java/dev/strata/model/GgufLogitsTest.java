@@ -8,8 +8,13 @@ import dev.strata.device.reference.ReferenceBackend;
 import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
 import dev.strata.format.Shared;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.zip.GZIPInputStream;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -20,9 +25,13 @@ class GgufLogitsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"qwen3_next", "qwen4_exp"})
-    void unquantizedModels(String name) {
+    void unquantizedModels(String name, @TempDir Path unpacked) throws IOException {
         Path folder = Path.of("src/test/resources/golden/gguf", name);
-        check(folder.resolve("model.gguf"), GoldenLogits.read(folder), 2e-4);
+        Path model = unpacked.resolve("model.gguf");
+        try (InputStream packed = new GZIPInputStream(Files.newInputStream(folder.resolve("model.gguf.gz")))) {
+            Files.copy(packed, model);
+        }
+        check(model, GoldenLogits.read(folder), 2e-4);
     }
 
     /** Exact logits are those of the dequantized weights in float32. */
