@@ -1,6 +1,7 @@
 package dev.strata.expert;
 
 import dev.strata.device.ExpertLayout;
+import dev.strata.format.ModelFormatException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
@@ -26,11 +27,16 @@ public record BlobSlices(ExpertLayout layout, List<List<FileSlice>> slices, List
     }
 
     private static FileSlice slice(StoredMatrices matrices, int expert, List<Path> files) {
-        int file = files.indexOf(matrices.file(expert));
-        if (file < 0) {
-            throw new IllegalArgumentException(matrices.file(expert) + " is not among the model's files");
+        if (!(matrices instanceof StoredMatrices.InPlace inPlace)) {
+            throw new ModelFormatException(files.getFirst()
+                    + ": its experts are packed in a form that is not computed with, so they cannot be read from the file"
+                    + " while it runs; give the model more memory or turn it into GGUF with strata convert");
         }
-        return new FileSlice(file, matrices.offset(expert), matrices.bytes());
+        int file = files.indexOf(inPlace.file(expert));
+        if (file < 0) {
+            throw new IllegalArgumentException(inPlace.file(expert) + " is not among the model's files");
+        }
+        return new FileSlice(file, inPlace.offset(expert), inPlace.bytes());
     }
 
     List<FileSlice> slices(int expert) {

@@ -6,8 +6,10 @@ import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertSource;
 import dev.strata.device.ExpertView;
+import dev.strata.expert.StoredMatrices.InPlace;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Experts in place in the mapped model files; the operating system's page cache decides what is in RAM. */
 public final class MappedExpertSource implements ExpertSource {
@@ -28,24 +30,28 @@ public final class MappedExpertSource implements ExpertSource {
     }
 
     @Override
-    public ExpertView view(int layer, int expert) {
+    public @Nullable ExpertView view(int layer, int expert) {
         StoredExperts stored = layers.get(layer);
-        return new ExpertView(
-                stored.gate().data(expert),
-                stored.up().data(expert),
-                stored.down().data(expert),
-                stored.scale(0, expert),
-                stored.scale(1, expert),
-                stored.scale(2, expert));
+        return stored.gate() instanceof InPlace gate
+                        && stored.up() instanceof InPlace up
+                        && stored.down() instanceof InPlace down
+                ? new ExpertView(
+                        gate.data(expert),
+                        up.data(expert),
+                        down.data(expert),
+                        stored.scale(0, expert),
+                        stored.scale(1, expert),
+                        stored.scale(2, expert))
+                : null;
     }
 
     @Override
     public void copyBlob(int layer, int expert, MemorySegment target) {
         StoredExperts stored = layers.get(layer);
         ExpertLayout layout = stored.layout();
-        MemorySegment.copy(stored.gate().data(expert), 0, target, 0, layout.gateBytes());
-        MemorySegment.copy(stored.up().data(expert), 0, target, layout.upOffset(), layout.upBytes());
-        MemorySegment.copy(stored.down().data(expert), 0, target, layout.downOffset(), layout.downBytes());
+        stored.gate().copy(expert, target);
+        stored.up().copy(expert, target.asSlice(layout.upOffset()));
+        stored.down().copy(expert, target.asSlice(layout.downOffset()));
         if (layout.scaled()) {
             for (int part = 0; part < 3; part++) {
                 target.set(JAVA_FLOAT_UNALIGNED, layout.tailOffset() + 4L * part, stored.scale(part, expert));

@@ -13,17 +13,28 @@ import java.util.List;
 public sealed interface StoredMatrices {
     QuantType type();
 
-    /** File that holds an expert's matrix. */
-    Path file(int expert);
-
-    /** Position of the matrix in that file. */
-    long offset(int expert);
-
     /** Bytes of one matrix. */
     long bytes();
 
-    /** The matrix where it is mapped. */
-    MemorySegment data(int expert);
+    /** Writes an expert's matrix to the start of {@code target}. */
+    void copy(int expert, MemorySegment target);
+
+    /** Matrices that the files hold as they are used. */
+    sealed interface InPlace extends StoredMatrices {
+        /** File that holds an expert's matrix. */
+        Path file(int expert);
+
+        /** Position of the matrix in that file. */
+        long offset(int expert);
+
+        /** The matrix where it is mapped. */
+        MemorySegment data(int expert);
+
+        @Override
+        default void copy(int expert, MemorySegment target) {
+            MemorySegment.copy(data(expert), 0, target, 0, bytes());
+        }
+    }
 
     /**
      * Slices of a stacked tensor.
@@ -33,7 +44,7 @@ public sealed interface StoredMatrices {
      * @param stride bytes from one expert to the next
      */
     record Stacked(TensorEntry tensor, MemorySegment data, long first, long stride, long bytes)
-            implements StoredMatrices {
+            implements InPlace {
         @Override
         public QuantType type() {
             return tensor.type();
@@ -56,7 +67,7 @@ public sealed interface StoredMatrices {
     }
 
     /** One tensor an expert. */
-    record Separate(List<TensorEntry> tensors, List<MemorySegment> segments) implements StoredMatrices {
+    record Separate(List<TensorEntry> tensors, List<MemorySegment> segments) implements InPlace {
         @Override
         public QuantType type() {
             return tensors.getFirst().type();
@@ -81,5 +92,19 @@ public sealed interface StoredMatrices {
         public MemorySegment data(int expert) {
             return segments.get(expert);
         }
+    }
+
+    /** Matrices that have to be made from what the files hold, such as other packings of the same values. */
+    record Converted(QuantType type, long bytes, Converter converter) implements StoredMatrices {
+        @Override
+        public void copy(int expert, MemorySegment target) {
+            converter.write(expert, target);
+        }
+    }
+
+    /** Writes an expert's matrix to the start of {@code target}; any thread may call it. */
+    @FunctionalInterface
+    interface Converter {
+        void write(int expert, MemorySegment target);
     }
 }

@@ -9,6 +9,7 @@ import dev.strata.format.ModelFiles;
 import dev.strata.format.ModelFormatException;
 import dev.strata.format.QuantType;
 import dev.strata.format.TensorEntry;
+import dev.strata.model.PackedMatrices.Packing;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -74,6 +75,12 @@ public final class ExpertTensors {
             gate = separate(prefix, "gate_proj", intermediate, hidden);
             up = separate(prefix, "up_proj", intermediate, hidden);
             down = separate(prefix, "down_proj", hidden, intermediate);
+            if (gate.type() == QuantType.NVFP4 || down.type() == QuantType.NVFP4) {
+                scales = List.of(
+                        packedFactors(prefix, "gate_proj"),
+                        packedFactors(prefix, "up_proj"),
+                        packedFactors(prefix, "down_proj"));
+            }
         }
         ExpertLayout layout = new ExpertLayout(
                 layer, experts, hidden, intermediate, gate.type(), up.type(), down.type(), !scales.isEmpty());
@@ -94,10 +101,15 @@ public final class ExpertTensors {
     }
 
     private StoredMatrices separate(String prefix, String part, int outputs, int inputs) {
+        Packing packing =
+                weights.packed().packing(expertName(prefix, 0, part)).orElse(Packing.PLAIN);
+        if (packing != Packing.PLAIN) {
+            return converted(prefix, part, packing, outputs, inputs);
+        }
         List<TensorEntry> tensors = new ArrayList<>();
         List<MemorySegment> segments = new ArrayList<>();
         for (int expert = 0; expert < experts; expert++) {
-            TensorEntry tensor = require(prefix + "mlp.experts." + expert + "." + part + ".weight");
+            TensorEntry tensor = require(expertName(prefix, expert, part));
             checkShape(tensor, List.of((long) outputs, (long) inputs));
             if (expert > 0 && tensor.type() != tensors.getFirst().type()) {
                 throw new ModelFormatException(files.path() + ": tensor " + tensor.name() + " is " + tensor.type()
@@ -108,6 +120,36 @@ public final class ExpertTensors {
             segments.add(files.data(tensor));
         }
         return new StoredMatrices.Separate(tensors, segments);
+    }
+
+    private static String expertName(String prefix, int expert, String part) {
+        return prefix + "mlp.experts." + expert + "." + part + ".weight";
+    }
+
+    private StoredMatrices converted(String prefix, String part, Packing packing, int outputs, int inputs) {
+        for (int expert = 1; expert < experts; expert++) {
+            String name = expertName(prefix, expert, part);
+            if (weights.packed().packing(name).orElse(Packing.PLAIN) != packing) {
+                throw new ModelFormatException(
+                        files.path() + ": tensor " + name + " is not packed like that of expert 0: " + packing);
+            }
+        }
+        QuantType type = PackedMatrices.type(packing);
+        return new StoredMatrices.Converted(
+                type,
+                outputs * type.bytes(inputs),
+                (expert, target) ->
+                        weights.packed().write(expertName(prefix, expert, part), packing, outputs, inputs, target));
+    }
+
+    private float[] packedFactors(String prefix, String part) {
+        float[] factors = new float[experts];
+        for (int expert = 0; expert < experts; expert++) {
+            String name = expertName(prefix, expert, part);
+            boolean nvfp4 = weights.packed().packing(name).equals(Optional.of(Packing.NVFP4));
+            factors[expert] = nvfp4 ? weights.packed().factor(name) : 1;
+        }
+        return factors;
     }
 
     private List<float[]> scales(String prefix, List<String> parts) {

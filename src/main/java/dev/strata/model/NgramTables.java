@@ -3,9 +3,11 @@ package dev.strata.model;
 import dev.strata.format.ModelFiles;
 import dev.strata.format.ModelFormatException;
 import dev.strata.format.QuantType;
+import dev.strata.format.Quants;
 import dev.strata.format.TensorEntry;
 import dev.strata.model.ngram.MappedNgramTable;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -46,7 +48,10 @@ public final class NgramTables {
             }
             shards.add(files.data(tensor));
         }
-        MappedNgramTable table = new MappedNgramTable(shards, type, ngram.rowElements(), 1);
+        MappedNgramTable table = tensors.getFirst().dtype().equals("F8_E4M3")
+                ? new MappedNgramTable(
+                        shards, NgramTables::fp8, ngram.rowElements(), ngram.rowElements(), scale(files, tensors))
+                : new MappedNgramTable(shards, type, ngram.rowElements());
         for (int head = 0; head < ngram.heads(); head++) {
             long end = ngram.offsets().get(head) + ngram.sizes().get(head);
             if (end > table.rows()) {
@@ -55,5 +60,27 @@ public final class NgramTables {
             }
         }
         return table;
+    }
+
+    private static void fp8(MemorySegment source, long offset, float[] target, int count) {
+        for (int i = 0; i < count; i++) {
+            target[i] = PackedMatrices.fp8(source.get(ValueLayout.JAVA_BYTE, offset + i));
+        }
+    }
+
+    /** The one factor on the values of an FP8 table. */
+    private static float scale(ModelFiles files, List<TensorEntry> tensors) {
+        String first = tensors.getFirst().name();
+        String whole = first.replaceFirst("shard_0\\.weight$", "weight");
+        TensorEntry scale = files.find(whole + "_scale")
+                .orElseThrow(() -> new ModelFormatException(
+                        files.path() + ": tensor " + whole + "_scale of the FP8 n-gram table is missing"));
+        float[] value = new float[1];
+        if (scale.elements() != 1) {
+            throw new ModelFormatException(
+                    files.path() + ": tensor " + scale.name() + " has shape " + scale.shape() + ", expected one factor");
+        }
+        Quants.decode(scale.type(), files.data(scale), 0, value, 0, 1);
+        return value[0];
     }
 }

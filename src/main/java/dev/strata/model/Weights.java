@@ -10,6 +10,7 @@ import dev.strata.format.QuantType;
 import dev.strata.format.Quants;
 import dev.strata.format.TensorEntry;
 import dev.strata.model.ModelConfig.Architecture;
+import dev.strata.model.PackedMatrices.Packing;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -25,11 +26,13 @@ final class Weights {
     private final ModelConfig config;
     private final Arena arena;
     private final String base;
+    private final PackedMatrices packed;
 
     Weights(ModelFiles files, ModelConfig config, Arena arena) {
         this.files = files;
         this.config = config;
         this.arena = arena;
+        this.packed = new PackedMatrices(files);
         this.base = gguf() ? "" : HuggingFaceNames.basePrefix(files);
     }
 
@@ -39,6 +42,10 @@ final class Weights {
 
     ModelFiles files() {
         return files;
+    }
+
+    PackedMatrices packed() {
+        return packed;
     }
 
     /** Memory that lives as long as the model. */
@@ -54,7 +61,8 @@ final class Weights {
     }
 
     boolean has(Role role, int layer) {
-        return find(role, layer).isPresent();
+        return find(role, layer).isPresent()
+                || !gguf() && names(role, layer).stream().anyMatch(name -> packed.packing(name).isPresent());
     }
 
     /** The names a role's tensor may have, best first. */
@@ -84,9 +92,30 @@ final class Weights {
 
     /** A matrix where it lies. */
     HostTensor matrix(Role role, int layer, int outputs, int inputs) {
+        Optional<HostTensor> unpacked = unpack(role, layer, outputs, inputs);
+        if (unpacked.isPresent()) {
+            return unpacked.get();
+        }
         TensorEntry entry = require(role, layer);
         checkShape(entry, outputs, inputs);
         return new HostTensor(entry.name(), entry.type(), outputs, inputs, files.data(entry), factor(entry));
+    }
+
+    /** The matrix of a quantized safetensors checkpoint in a type that backends know; empty when it is stored plainly. */
+    private Optional<HostTensor> unpack(Role role, int layer, int outputs, int inputs) {
+        if (gguf()) {
+            return Optional.empty();
+        }
+        for (String name : names(role, layer)) {
+            Packing packing = packed.packing(name).orElse(Packing.PLAIN);
+            if (packing != Packing.PLAIN) {
+                QuantType type = PackedMatrices.type(packing);
+                MemorySegment data = arena.allocate(outputs * type.bytes(inputs), 64);
+                float scale = packed.write(name, packing, outputs, inputs, data);
+                return Optional.of(new HostTensor(name, type, outputs, inputs, data, scale));
+            }
+        }
+        return Optional.empty();
     }
 
     /** Rows {@code from} to {@code from + outputs} of a matrix of {@code allRows} rows. */

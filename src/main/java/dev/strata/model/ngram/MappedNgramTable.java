@@ -9,24 +9,41 @@ import java.util.List;
 
 /** A table in mapped memory, in shards of equal length (the last may be shorter). */
 public final class MappedNgramTable implements NgramTable {
+    /** Decodes {@code count} values at an offset. */
+    public interface Decoder {
+        void decode(MemorySegment source, long offset, float[] target, int count);
+    }
+
     private final List<MemorySegment> shards;
-    private final QuantType type;
+    private final Decoder decoder;
     private final int rowElements;
     private final float scale;
     private final long rowBytes;
     private final long shardRows;
     private final long rows;
 
+    /** @param shards consecutive rows of the table, all of one type */
+    public MappedNgramTable(List<MemorySegment> shards, QuantType type, int rowElements) {
+        this(
+                shards,
+                (source, offset, target, count) -> Quants.decode(type, source, offset, target, 0, count),
+                type.bytes(rowElements),
+                rowElements,
+                1);
+    }
+
     /**
-     * @param shards consecutive rows of the table, all of one type
+     * @param shards consecutive rows of the table, all stored alike
+     * @param rowBytes length of a row
      * @param scale factor on all values
      */
-    public MappedNgramTable(List<MemorySegment> shards, QuantType type, int rowElements, float scale) {
+    public MappedNgramTable(
+            List<MemorySegment> shards, Decoder decoder, long rowBytes, int rowElements, float scale) {
         this.shards = List.copyOf(shards);
-        this.type = type;
+        this.decoder = decoder;
         this.rowElements = rowElements;
         this.scale = scale;
-        this.rowBytes = type.bytes(rowElements);
+        this.rowBytes = rowBytes;
         this.shardRows = shards.getFirst().byteSize() / rowBytes;
         this.rows = shards.stream().mapToLong(MemorySegment::byteSize).sum() / rowBytes;
     }
@@ -50,7 +67,7 @@ public final class MappedNgramTable implements NgramTable {
                 throw new IllegalArgumentException("row " + row + " is outside the n-gram table of " + rows + " rows");
             }
             MemorySegment shard = shards.get((int) (row / shardRows));
-            Quants.decode(type, shard, row % shardRows * rowBytes, values, 0, rowElements);
+            decoder.decode(shard, row % shardRows * rowBytes, values, rowElements);
             for (int j = 0; j < rowElements; j++) {
                 values[j] *= scale;
             }

@@ -1,0 +1,196 @@
+package dev.strata.model;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
+
+import dev.strata.format.ModelFiles;
+import dev.strata.format.ModelFormatException;
+import dev.strata.format.QuantType;
+import dev.strata.format.Quants;
+import dev.strata.format.TensorEntry;
+import java.lang.foreign.MemorySegment;
+import java.util.Optional;
+
+/**
+ * Matrices of quantized safetensors checkpoints, brought to a stored type that backends multiply with. FP8 with scales (one a tensor,
+ * a row, or a tile of 128 x 128) becomes BF16; NVFP4 of both published layouts becomes NVFP4 blocks, bit for bit, with its factor.
+ */
+final class PackedMatrices {
+    private static final int TILE = 128;
+    private static final int GROUP = 16;
+    private static final float[] FP8 = fp8();
+
+    /** The value of an E4M3 byte. */
+    static float fp8(byte bits) {
+        return FP8[bits & 0xFF];
+    }
+
+    /** How a matrix is stored. */
+    enum Packing {
+        /** As it is. */
+        PLAIN,
+        FP8,
+        NVFP4
+    }
+
+    private final ModelFiles files;
+
+    PackedMatrices(ModelFiles files) {
+        this.files = files;
+    }
+
+    /** How the matrix {@code name} (with its {@code .weight}) is packed; empty when it is not there at all. */
+    Optional<Packing> packing(String name) {
+        Optional<TensorEntry> plain = files.find(name);
+        if (plain.isPresent()) {
+            return Optional.of(
+                    switch (plain.get().dtype()) {
+                        case "F8_E4M3" -> Packing.FP8;
+                        case "U8" -> Packing.NVFP4;
+                        default -> Packing.PLAIN;
+                    });
+        }
+        return files.find(name + "_packed").map(entry -> Packing.NVFP4);
+    }
+
+    /** The type that a packed matrix becomes. */
+    static QuantType type(Packing packing) {
+        return packing == Packing.FP8 ? QuantType.BF16 : QuantType.NVFP4;
+    }
+
+    /**
+     * Writes the packed matrix as its {@link #type} to the start of {@code target}.
+     *
+     * @return the factor on all its values
+     */
+    float write(String name, Packing packing, int outputs, int inputs, MemorySegment target) {
+        if (packing == Packing.NVFP4) {
+            writeNvfp4(name, outputs, inputs, target);
+            return factor(name);
+        }
+        writeFp8(name, outputs, inputs, target);
+        return 1;
+    }
+
+    /** The factor of an NVFP4 matrix: a multiplier in one layout, a divisor in the other. */
+    float factor(String name) {
+        Optional<TensorEntry> multiplier = files.find(name + "_scale_2");
+        if (multiplier.isPresent()) {
+            return finite(multiplier.get(), scalar(multiplier.get()));
+        }
+        TensorEntry divisor = require(name + "_global_scale");
+        return finite(divisor, 1 / scalar(divisor));
+    }
+
+    /** Writes an NVFP4 matrix as blocks: four scales, then the values of each group as halves instead of neighbours. */
+    void writeNvfp4(String name, int outputs, int inputs, MemorySegment target) {
+        TensorEntry packed = files.find(name + "_packed").orElseGet(() -> require(name));
+        TensorEntry scales = require(name + "_scale");
+        if (inputs % QuantType.NVFP4.blockElements() != 0
+                || packed.bytes() != (long) outputs * inputs / 2
+                || scales.bytes() != (long) outputs * inputs / GROUP) {
+            throw new ModelFormatException(files.path() + ": tensor " + packed.name() + " has shape " + packed.shape()
+                    + " with scales " + scales.shape() + ", expected 4-bit values of [" + outputs + ", " + inputs + "]");
+        }
+        MemorySegment values = files.data(packed);
+        MemorySegment factors = files.data(scales);
+        byte[] group = new byte[GROUP / 2];
+        for (long block = 0; block < (long) outputs * inputs / 64; block++) {
+            long at = block * QuantType.NVFP4.blockBytes();
+            MemorySegment.copy(factors, block * 4, target, at, 4);
+            for (int g = 0; g < 4; g++) {
+                MemorySegment.copy(values, JAVA_BYTE, (block * 4 + g) * group.length, group, 0, group.length);
+                for (int i = 0; i < group.length; i++) {
+                    target.set(
+                            JAVA_BYTE,
+                            at + 4 + g * group.length + i,
+                            (byte) (nibble(group, i) | nibble(group, i + group.length) << 4));
+                }
+            }
+        }
+    }
+
+    private static int nibble(byte[] pairs, int element) {
+        return pairs[element / 2] >> 4 * (element % 2) & 15;
+    }
+
+    /** Writes an FP8 matrix as BF16 values, rounded to nearest even. */
+    void writeFp8(String name, int outputs, int inputs, MemorySegment target) {
+        TensorEntry entry = require(name);
+        if (entry.bytes() != (long) outputs * inputs) {
+            throw new ModelFormatException(files.path() + ": tensor " + name + " has shape " + entry.shape()
+                    + ", expected [" + outputs + ", " + inputs + "]");
+        }
+        MemorySegment values = files.data(entry);
+        Scales scales = scales(name, outputs, inputs);
+        for (int row = 0; row < outputs; row++) {
+            for (int column = 0; column < inputs; column++) {
+                long at = (long) row * inputs + column;
+                float value = FP8[values.get(JAVA_BYTE, at) & 0xFF] * scales.at(row, column);
+                int bits = Float.floatToRawIntBits(value);
+                target.set(JAVA_SHORT_UNALIGNED, 2 * at, (short) (bits + 0x7FFF + (bits >>> 16 & 1) >>> 16));
+            }
+        }
+    }
+
+    /** One factor for every tile of {@code rowStep x columnStep} elements. */
+    private record Scales(float[] values, int rowStep, int columnStep, int columns) {
+        float at(int row, int column) {
+            return values[row / rowStep * columns + column / columnStep];
+        }
+    }
+
+    private Scales scales(String name, int outputs, int inputs) {
+        TensorEntry entry = files.find(name + "_scale_inv").orElseGet(() -> require(name + "_scale"));
+        float[] values = new float[Math.toIntExact(entry.elements())];
+        Quants.decode(entry.type(), files.data(entry), 0, values, 0, values.length);
+        int tileRows = Math.ceilDiv(outputs, TILE);
+        int tileColumns = Math.ceilDiv(inputs, TILE);
+        if (values.length == 1) {
+            return new Scales(values, outputs, inputs, 1);
+        }
+        if (values.length == tileRows * tileColumns && entry.rowElements() == tileColumns) {
+            return new Scales(values, TILE, TILE, tileColumns);
+        }
+        if (values.length == outputs) {
+            return new Scales(values, 1, inputs, 1);
+        }
+        throw new ModelFormatException(files.path() + ": tensor " + entry.name() + " has shape " + entry.shape()
+                + ", which is neither one factor, nor one a row, nor one a tile of 128 x 128 of [" + outputs + ", "
+                + inputs + "]");
+    }
+
+    private float scalar(TensorEntry entry) {
+        if (entry.type() != QuantType.F32 || entry.elements() != 1) {
+            throw new ModelFormatException(files.path() + ": tensor " + entry.name() + " is " + entry.dtype() + " "
+                    + entry.shape() + ", expected one F32 factor");
+        }
+        return files.data(entry).get(JAVA_FLOAT_UNALIGNED, 0);
+    }
+
+    private float finite(TensorEntry entry, float factor) {
+        if (!Float.isFinite(factor)) {
+            throw new ModelFormatException(
+                    files.path() + ": tensor " + entry.name() + " gives the factor " + factor);
+        }
+        return factor;
+    }
+
+    private TensorEntry require(String name) {
+        return files.find(name)
+                .orElseThrow(() -> new ModelFormatException(files.path() + ": tensor " + name + " is missing"));
+    }
+
+    /** All values of E4M3: sign, 4 bits of exponent (bias 7), 3 of mantissa, no infinity. */
+    private static float[] fp8() {
+        float[] values = new float[256];
+        for (int bits = 0; bits < 256; bits++) {
+            int exponent = bits >> 3 & 15;
+            int mantissa = bits & 7;
+            float size = exponent == 0 ? mantissa * 0x1p-9f : Math.scalb(1 + mantissa / 8f, exponent - 7);
+            values[bits] = (bits & 0x7F) == 0x7F ? Float.NaN : (bits & 0x80) != 0 ? -size : size;
+        }
+        return values;
+    }
+}
