@@ -20,6 +20,7 @@ import dev.strata.device.Batch;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
@@ -129,7 +130,7 @@ class ConcurrencyTest {
             fixture.model.before = batch -> {
                 await(known);
                 if (fixture.model.passes.size() == 3) {
-                    running.get().cancel();
+                    Objects.requireNonNull(running.get()).cancel();
                 }
             };
             Collector collector = new Collector();
