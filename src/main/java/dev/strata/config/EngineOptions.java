@@ -36,6 +36,23 @@ public record EngineOptions(
     public static final EngineOptions DEFAULTS = new EngineOptions(
             BackendChoice.AUTO, 0, KvFormat.F16, 0, 1, 512, 64, 8, 2048, -1, Speculation.DEFAULTS, false);
 
+    /** The same with another chunk. */
+    public EngineOptions withChunk(int rows) {
+        return new EngineOptions(
+                backend,
+                threads,
+                kv,
+                maxContext,
+                parallel,
+                rows,
+                queueLimit,
+                checkpoints,
+                checkpointEvery,
+                cacheTokens,
+                speculation,
+                deterministic);
+    }
+
     /**
      * Guessing tokens ahead.
      *

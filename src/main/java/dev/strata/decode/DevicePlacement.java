@@ -26,9 +26,6 @@ import org.slf4j.LoggerFactory;
 public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(DevicePlacement.class);
 
-    /** Small passes after which a loan that nobody ended goes back. */
-    private static final int IDLE_PASSES = 64;
-
     private final ArenaLayout layout;
     private final PlacedBlobs blobs;
     private final SlotCache cache;
@@ -41,6 +38,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private final ExpertUsage usage;
     private final SlotAdaptation adaptation;
     private final int streamFrom;
+    private final int loanPatience;
     private final List<AutoCloseable> owned;
     private boolean[] complete;
     private boolean streaming;
@@ -61,8 +59,9 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         table = parts.table();
         log = parts.log();
         usage = new ExpertUsage(parts.profile(), 1);
-        adaptation = parts.adaptation();
-        streamFrom = parts.streamFrom();
+        adaptation = parts.settings().adaptation();
+        streamFrom = parts.settings().streamFrom();
+        loanPatience = parts.settings().loanPatience();
         owned = parts.owned();
         complete = new boolean[layout.layers()];
         refreshTable();
@@ -78,8 +77,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
             ResidencyTable table,
             UsageLog log,
             ExpertProfile profile,
-            SlotAdaptation adaptation,
-            int streamFrom,
+            PlacementSettings settings,
             List<AutoCloseable> owned) {}
 
     @Override
@@ -113,7 +111,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
             return;
         }
         streaming = false;
-        if (cache.lent() > 0 && (finished || ++smallPasses > IDLE_PASSES)) {
+        if (cache.lent() > 0 && (finished || ++smallPasses > loanPatience)) {
             giveBack(stream);
         }
         if (log.read(this::chosen) && ++sinceRound >= adaptation.every()) {

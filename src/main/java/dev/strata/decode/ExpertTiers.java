@@ -106,8 +106,7 @@ public final class ExpertTiers {
                 table,
                 log,
                 profile,
-                settings.adaptation(),
-                settings.streamFrom(),
+                settings,
                 owned));
         if (cache.slots() < layout.totalExperts()) {
             LOG.info("{}", sizing.line());

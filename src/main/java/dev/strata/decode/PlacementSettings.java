@@ -15,6 +15,7 @@ import dev.strata.prefill.StagerSizing;
  * @param stagerSleeps whether waiting copy threads sleep
  * @param timing whether waits are timed on the device
  * @param adaptation swaps of the cache while decoding
+ * @param loanPatience small passes after which a loan goes back that no prompt has ended
  * @param cpus logical CPUs for sizing copy threads
  */
 public record PlacementSettings(
@@ -27,6 +28,7 @@ public record PlacementSettings(
         boolean stagerSleeps,
         boolean timing,
         SlotAdaptation adaptation,
+        int loanPatience,
         int cpus) {
     /** Rows from which on prompts stream unless {@code STRATA_PREFILL_STREAM_MIN} says otherwise. */
     public static final int STREAM_FROM = 1024;
@@ -44,5 +46,6 @@ public record PlacementSettings(
             true,
             false,
             SlotAdaptation.DEFAULTS,
+            0,
             Runtime.getRuntime().availableProcessors());
 }

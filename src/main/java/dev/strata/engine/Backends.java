@@ -2,13 +2,21 @@ package dev.strata.engine;
 
 import dev.strata.config.BackendChoice;
 import dev.strata.config.Options;
+import dev.strata.config.TierOptions;
 import dev.strata.config.Variable;
 import dev.strata.cpu.CpuBackend;
 import dev.strata.cpu.CpuIsa;
 import dev.strata.cpu.CpuSettings;
+import dev.strata.cuda.CudaBackend;
+import dev.strata.cuda.CudaOptions;
+import dev.strata.cuda.CudaProbe;
 import dev.strata.device.Backend;
+import dev.strata.device.Device;
 import dev.strata.device.DeviceException;
 import dev.strata.device.reference.ReferenceBackend;
+import dev.strata.memory.Bytes;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,9 +36,15 @@ public final class Backends {
         return switch (choice) {
             case REFERENCE -> reference(options);
             case CPU -> cpu(options);
-            case CUDA ->
-                throw new DeviceException(DeviceException.Kind.UNAVAILABLE, "this build has no CUDA backend");
+            case CUDA -> cuda(options);
             case AUTO -> {
+                if (CudaProbe.probe(Optional.empty()) instanceof CudaProbe.Available) {
+                    try {
+                        yield cuda(options);
+                    } catch (DeviceException unusable) {
+                        LOG.warn("the card cannot be used ({}): the processor computes", unusable.getMessage());
+                    }
+                }
                 if (CpuBackend.isAvailable()) {
                     yield cpu(options);
                 }
@@ -43,6 +57,19 @@ public final class Backends {
     /** Why the C++ kernels cannot be used; empty when they can. */
     public static String whyNoCpu() {
         return CpuBackend.reason();
+    }
+
+    /** The memory that experts are placed in, or null for backends that read them where they lie. */
+    static @Nullable Device device(Backend backend) {
+        return backend instanceof CudaBackend cuda ? cuda.device() : null;
+    }
+
+    private static Backend cuda(Options options) {
+        TierOptions tiers = options.tiers();
+        return CudaBackend.create(CudaOptions.defaults()
+                .withGpu(tiers.gpu())
+                .withVramLimit((long) (tiers.vramLimitGib() * Bytes.GIB))
+                .withDeterministic(options.engine().deterministic()));
     }
 
     private static Backend reference(Options options) {

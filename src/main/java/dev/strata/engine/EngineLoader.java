@@ -45,7 +45,7 @@ public final class EngineLoader {
                     new ModelText(tokenizer, renderer, ends),
                     info(options, session, tokenizer, renderer),
                     SamplingDefaults.read(session.files()),
-                    EngineParts.Settings.of(options.engine(), options.variables()),
+                    EngineParts.Settings.of(options.engine().withChunk(session.chunk()), options.variables()),
                     facts(options, session),
                     onStuck,
                     session);
@@ -115,7 +115,7 @@ public final class EngineLoader {
         facts.put("kv_format", engine.kv().name().toLowerCase(java.util.Locale.ROOT));
         facts.put("kv_pages", session.model().pages());
         facts.put("state_slots", session.model().slots());
-        facts.put("chunk", engine.chunk());
+        facts.put("chunk", session.chunk());
         facts.put("speculation_window", engine.speculation().window());
         facts.put("draft_layer", session.model().canDraft());
         facts.put("suffix_draft", engine.speculation().lookupLength());

@@ -6,24 +6,31 @@ import dev.strata.device.Backend;
 import dev.strata.device.Batch;
 import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
+import dev.strata.model.Hyperparameters;
 import dev.strata.model.Model;
 import dev.strata.model.ModelConfig;
 import dev.strata.model.ModelConfigReader;
-import dev.strata.model.ModelLoader;
 import dev.strata.model.ModelOptions;
+import dev.strata.model.NgramTables;
+import dev.strata.model.ngram.NgramTable;
 
 /** A model on a backend with the files it is read from, closed together. */
 public final class ModelSession implements AutoCloseable {
     private final ModelFiles files;
     private final Backend backend;
     private final Model model;
+    private final ExpertHome home;
     private final int context;
+    private final int chunk;
 
-    private ModelSession(ModelFiles files, Backend backend, Model model, int context) {
+    private ModelSession(
+            ModelFiles files, Backend backend, Model model, ExpertHome home, int context, int chunk) {
         this.files = files;
         this.backend = backend;
         this.model = model;
+        this.home = home;
         this.context = context;
+        this.chunk = chunk;
     }
 
     /**
@@ -38,8 +45,13 @@ public final class ModelSession implements AutoCloseable {
             int context = context(options.engine(), config);
             Backend backend = Backends.create(options);
             try {
-                Model model = ModelLoader.load(files, backend, room(options.engine(), config, context));
-                return new ModelSession(files, backend, model, context);
+                EngineOptions engine =
+                        options.engine().withChunk(TierSettings.chunk(options, files, Backends.device(backend)));
+                Hyperparameters sizes = ModelConfigReader.hyperparameters(files);
+                NgramTable table = sizes.ngram() == null ? null : NgramTables.open(files, sizes.ngram());
+                ExpertHome.Loaded loaded =
+                        ExpertHome.load(files, backend, options, room(engine, config, context), table);
+                return new ModelSession(files, backend, loaded.model(), loaded.home(), context, engine.chunk());
             } catch (RuntimeException | Error e) {
                 backend.close();
                 throw e;
@@ -82,6 +94,16 @@ public final class ModelSession implements AutoCloseable {
         return model;
     }
 
+    /** Prompt tokens read in one pass. */
+    public int chunk() {
+        return chunk;
+    }
+
+    /** Where the experts are, for status and measurements. */
+    ExpertHome home() {
+        return home;
+    }
+
     /** Tokens that one sequence may have. */
     public int context() {
         return context;
@@ -90,6 +112,7 @@ public final class ModelSession implements AutoCloseable {
     @Override
     public void close() {
         model.close();
+        home.close();
         backend.close();
         files.close();
     }

@@ -37,7 +37,7 @@ public final class NgramTables {
     }
 
     /** The table in its mapped files. */
-    static MappedNgramTable open(ModelFiles files, Hyperparameters.Ngram ngram) {
+    public static MappedNgramTable open(ModelFiles files, Hyperparameters.Ngram ngram) {
         List<TensorEntry> tensors = find(files, ngram);
         QuantType type = tensors.getFirst().type();
         List<MemorySegment> shards = new ArrayList<>();

@@ -131,7 +131,7 @@ class DevicePlacementTest {
         try (World world = new World(100, 5, -1)) {
             world.pass.run(64, random);
             assertTrue(world.placement.cache().lent() > 0);
-            for (int step = 0; step < 66; step++) {
+            for (int step = 0; step < 8; step++) {
                 world.pass.run(1, random);
             }
             assertEquals(0, world.placement.cache().lent());
@@ -275,7 +275,7 @@ class DevicePlacementTest {
                 OptionalInt.of(24),
                 OptionalInt.of(3));
         return new PlacementSettings(
-                slots, 1000, 32, borrow, false, stager, true, true, new SlotAdaptation(2, 16, 0.8f, 1.5f, 2), 4);
+                slots, 1000, 32, borrow, false, stager, true, true, new SlotAdaptation(2, 16, 0.8f, 1.5f, 2), 6, 4);
     }
 
     /** A source that fails on demand. */

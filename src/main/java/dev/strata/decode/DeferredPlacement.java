@@ -1,0 +1,111 @@
+package dev.strata.decode;
+
+import dev.strata.device.Buffer;
+import dev.strata.device.Device;
+import dev.strata.device.ExpertGroups;
+import dev.strata.device.ExpertLayout;
+import dev.strata.device.ExpertPlacement;
+import dev.strata.device.Stream;
+import dev.strata.expert.ArenaLayout;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A placement that a model can be loaded with before its experts have a place, since the expert cache takes what everything else leaves.
+ * Until {@link #become} no expert has an address: passes run and leave all experts out, which is how a backend's scratch memory is made
+ * to grow before the rest is shared out.
+ */
+public final class DeferredPlacement implements ExpertPlacement, AutoCloseable {
+    private final ArenaLayout layout;
+    private @Nullable Buffer nowhere;
+    private @Nullable DevicePlacement placement;
+
+    private DeferredPlacement(ArenaLayout layout, Buffer nowhere) {
+        this.layout = layout;
+        this.nowhere = nowhere;
+    }
+
+    /** Allocates a table of zeros. */
+    public static DeferredPlacement create(Device device, ArenaLayout layout) {
+        int widest = 1;
+        for (int layer = 0; layer < layout.layers(); layer++) {
+            widest = Math.max(widest, layout.experts(layer));
+        }
+        Buffer nowhere = device.allocate(8L * widest, "expert table while loading");
+        try (Stream stream = device.newStream("expert table")) {
+            device.fill(nowhere, 0, nowhere.bytes(), 0, stream);
+            stream.synchronize();
+        } catch (RuntimeException failed) {
+            nowhere.close();
+            throw failed;
+        }
+        return new DeferredPlacement(layout, nowhere);
+    }
+
+    /** Experts have their places from now on. Between passes; the placement stays its maker's. */
+    public void become(DevicePlacement made) {
+        placement = made;
+        Buffer zeros = nowhere;
+        nowhere = null;
+        if (zeros != null) {
+            zeros.close();
+        }
+    }
+
+    @Override
+    public ExpertLayout layout(int layer) {
+        return layout.layout(layer);
+    }
+
+    @Override
+    public Buffer addresses(int layer) {
+        DevicePlacement made = placement;
+        if (made != null) {
+            return made.addresses(layer);
+        }
+        return java.util.Objects.requireNonNull(nowhere);
+    }
+
+    @Override
+    public boolean capturable(int rows) {
+        return placement != null && placement.capturable(rows);
+    }
+
+    @Override
+    public void beginPass(int rows, Stream stream) {
+        if (placement != null) {
+            placement.beginPass(rows, stream);
+        }
+    }
+
+    @Override
+    public void products(int layer, ExpertGroups groups) {
+        if (placement != null) {
+            placement.products(layer, groups);
+        } else {
+            groups.run(0, layout.experts(layer));
+        }
+    }
+
+    @Override
+    public void endPass(Stream stream) {
+        if (placement != null) {
+            placement.endPass(stream);
+        }
+    }
+
+    @Override
+    public void promptFinished() {
+        if (placement != null) {
+            placement.promptFinished();
+        }
+    }
+
+    @Override
+    public void close() {
+        Buffer zeros = nowhere;
+        nowhere = null;
+        if (zeros != null) {
+            zeros.close();
+        }
+    }
+}

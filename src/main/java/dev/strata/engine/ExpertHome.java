@@ -1,0 +1,224 @@
+package dev.strata.engine;
+
+import dev.strata.config.Options;
+import dev.strata.config.TierOptions;
+import dev.strata.config.Variable;
+import dev.strata.config.Variables;
+import dev.strata.decode.DeferredPlacement;
+import dev.strata.decode.DevicePlacement;
+import dev.strata.decode.ExpertTiers;
+import dev.strata.device.Backend;
+import dev.strata.device.Batch;
+import dev.strata.device.Device;
+import dev.strata.device.ExpertSource;
+import dev.strata.expert.ArenaLayout;
+import dev.strata.expert.ArenaPinner;
+import dev.strata.expert.ExpertProfile;
+import dev.strata.expert.PinPlan;
+import dev.strata.expert.PinSetting;
+import dev.strata.expert.PinnedRanges;
+import dev.strata.expert.SlotPlan;
+import dev.strata.expert.TieredExpertSource;
+import dev.strata.format.ModelFiles;
+import dev.strata.format.TensorEntry;
+import dev.strata.memory.Bytes;
+import dev.strata.model.Model;
+import dev.strata.model.ModelLoader;
+import dev.strata.model.ModelOptions;
+import dev.strata.model.ngram.NgramTable;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.Arena;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.BiPredicate;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Loads a model with its experts where the options and the memory of the machine say, and owns what that takes. */
+final class ExpertHome implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ExpertHome.class);
+
+    private final @Nullable ExpertSource source;
+    private final @Nullable PinnedRanges pinned;
+    private final @Nullable DeferredPlacement deferred;
+    private @Nullable DevicePlacement placement;
+    private final Optional<Path> profileSave;
+
+    private ExpertHome(
+            @Nullable ExpertSource source,
+            @Nullable PinnedRanges pinned,
+            @Nullable DeferredPlacement deferred,
+            Optional<Path> profileSave) {
+        this.source = source;
+        this.pinned = pinned;
+        this.deferred = deferred;
+        this.profileSave = profileSave;
+    }
+
+    /** A model and the home of its experts; the model has to be closed first. */
+    record Loaded(Model model, ExpertHome home) {}
+
+    /**
+     * Loads.
+     *
+     * @param table the n-gram table of models that have one; the model owns it then
+     */
+    static Loaded load(
+            ModelFiles files, Backend backend, Options options, ModelOptions room, @Nullable NgramTable table) {
+        Device device = Backends.device(backend);
+        if (device != null && fits(files, device, options, room)) {
+            Model model = ModelLoader.load(files, backend, room, ExpertSources.mapped(files), table);
+            return new Loaded(model, new ExpertHome(null, null, null, Optional.empty()));
+        }
+        ExpertSource source = ExpertSources.open(files, options, device != null);
+        try {
+            if (device == null || !(source instanceof TieredExpertSource tiered)) {
+                Model model = ModelLoader.load(files, backend, room, source, table);
+                return new Loaded(model, new ExpertHome(null, null, null, Optional.empty()));
+            }
+            return place(files, backend, device, options, room, tiered, table);
+        } catch (RuntimeException | Error failed) {
+            source.close();
+            throw failed;
+        }
+    }
+
+    /** Whether the whole model fits on the device with room to spare, so that nothing has to be placed. */
+    private static boolean fits(ModelFiles files, Device device, Options options, ModelOptions room) {
+        if (options.tiers().cacheSlots() >= 0 || options.tiers().residence() != TierOptions.Residence.AUTO) {
+            return false;
+        }
+        long weights = 0;
+        for (TensorEntry tensor : files.tensors()) {
+            weights += tensor.bytes();
+        }
+        // Types that the card does not read are stored as wider ones, at most twice as wide where it matters.
+        long work = room.maxRows() * TierSettings.rowBytes(files)
+                + options.tiers().vramReserveMib() * Bytes.MIB;
+        return weights + weights / 4 + work < device.freeBytes();
+    }
+
+    private static Loaded place(
+            ModelFiles files,
+            Backend backend,
+            Device device,
+            Options options,
+            ModelOptions room,
+            TieredExpertSource source,
+            @Nullable NgramTable table) {
+        ArenaLayout layout = source.arenaLayout();
+        ExpertProfile profile = profile(options.tiers(), layout);
+        PinnedRanges pinned = pin(device, source, options, profile);
+        DeferredPlacement deferred = DeferredPlacement.create(device, layout);
+        ExpertHome home =
+                new ExpertHome(source, pinned, deferred, options.tiers().profileSave());
+        Model model = ModelLoader.load(files, backend, room, deferred, table);
+        try {
+            warm(model);
+            DevicePlacement placement =
+                    ExpertTiers.place(device, source, pinned, profile, TierSettings.placement(options));
+            home.placement = placement;
+            deferred.become(placement);
+            return new Loaded(model, home);
+        } catch (RuntimeException | Error failed) {
+            model.close();
+            deferred.close();
+            pinned.close();
+            throw failed;
+        }
+    }
+
+    /** Runs the largest pass and a small one without experts, so that scratch memory has its size before the cache takes the rest. */
+    private static void warm(Model model) {
+        for (int rows : new int[] {model.maxRows(), 1}) {
+            int count = Math.min(rows, Math.multiplyExact(model.pages(), Batch.PAGE));
+            int[] pages = new int[Math.ceilDiv(count, Batch.PAGE)];
+            Arrays.setAll(pages, page -> page);
+            Batch batch = new Batch(
+                    new int[count], List.of(new Batch.Segment(0, count, 0, pages, 0, new int[0])), false);
+            try (Arena arena = Arena.ofConfined()) {
+                model.forward(
+                        batch, new int[] {count - 1}, arena.allocate(4L * model.config().vocabulary(), 64));
+            }
+            model.clearSlot(0);
+        }
+    }
+
+    private static ExpertProfile profile(TierOptions tiers, ArenaLayout layout) {
+        if (tiers.profile().isEmpty()) {
+            return ExpertProfile.even(layout);
+        }
+        try {
+            return ExpertProfile.load(tiers.profile().get(), layout);
+        } catch (IOException failed) {
+            throw new UncheckedIOException(failed);
+        }
+    }
+
+    private static PinnedRanges pin(
+            Device device, TieredExpertSource source, Options options, ExpertProfile profile) {
+        Variables variables = options.variables();
+        PinSetting setting =
+                PinSetting.parse(variables.text(Variable.ARENA_PIN_GIB).orElse(null));
+        if (source.arena() == null) {
+            return PinnedRanges.none(source.arenaLayout());
+        }
+        ArenaLayout arena = source.arena().arenaLayout();
+        BiPredicate<Integer, Integer> resident = (layer, expert) -> false;
+        PinPlan plan = PinPlan.wholeLayers(arena, setting);
+        if (variables.flag(Variable.PIN_BY_NEED) && source.rest() == null) {
+            // The cache is not there yet: what it will hold is what fits into the card's free memory now.
+            SlotPlan slots = SlotPlan.fit(
+                    arena,
+                    profile.ranking(),
+                    Math.max(0, device.freeBytes() - options.tiers().vramReserveMib() * Bytes.MIB),
+                    options.tiers().cacheSlots() < 0 ? Integer.MAX_VALUE : options.tiers().cacheSlots());
+            boolean[][] cached = new boolean[arena.layers()][];
+            for (int layer = 0; layer < cached.length; layer++) {
+                cached[layer] = new boolean[arena.experts(layer)];
+            }
+            for (int slot = 0; slot < slots.slots(); slot++) {
+                cached[slots.layers()[slot]][slots.experts()[slot]] = true;
+            }
+            resident = (layer, expert) -> cached[layer][expert];
+            plan = PinPlan.byNeed(arena, setting, resident);
+        }
+        return ArenaPinner.pin(device, source.arena(), plan, setting, resident);
+    }
+
+    /** Where the experts are on a device, or null when a backend reads them where they lie. */
+    @Nullable DevicePlacement placement() {
+        return placement;
+    }
+
+    /** Gives everything back; the model has been closed. */
+    @Override
+    public void close() {
+        if (placement != null) {
+            profileSave.ifPresent(file -> save(placement.profile(), file));
+            placement.close();
+        }
+        if (deferred != null) {
+            deferred.close();
+        }
+        if (pinned != null) {
+            pinned.close();
+        }
+        if (source != null) {
+            source.close();
+        }
+    }
+
+    private static void save(ExpertProfile profile, Path file) {
+        try {
+            profile.save(file);
+            LOG.info("what was learned about the use of experts is in {}", file);
+        } catch (IOException failed) {
+            LOG.warn("the expert profile could not be written to {}: {}", file, failed.toString());
+        }
+    }
+}

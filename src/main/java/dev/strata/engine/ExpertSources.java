@@ -1,0 +1,151 @@
+package dev.strata.engine;
+
+import dev.strata.config.Options;
+import dev.strata.config.TierOptions;
+import dev.strata.device.ExpertSource;
+import dev.strata.expert.ArenaLayout;
+import dev.strata.expert.ArenaLoader;
+import dev.strata.expert.BlobSlices;
+import dev.strata.expert.ExpertArena;
+import dev.strata.expert.ExpertProfile;
+import dev.strata.expert.FileExpertSource;
+import dev.strata.expert.LoadProgress;
+import dev.strata.expert.MappedExpertSource;
+import dev.strata.expert.StoredExperts;
+import dev.strata.expert.TieredExpertSource;
+import dev.strata.format.ModelFiles;
+import dev.strata.memory.Bytes;
+import dev.strata.memory.HostMemory;
+import dev.strata.memory.MemoryPlan;
+import dev.strata.model.ExpertTensors;
+import dev.strata.model.ModelConfigReader;
+import dev.strata.os.Outcome;
+import dev.strata.os.PageKind;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Chooses where experts are kept off the device, and brings them there. */
+final class ExpertSources {
+    private static final Logger LOG = LoggerFactory.getLogger(ExpertSources.class);
+    private static final int READERS = 8;
+
+    private ExpertSources() {}
+
+    /**
+     * Opens the experts of a model.
+     *
+     * @param device whether a device with memory of its own reads them, which cannot read mapped files
+     * @throws IllegalStateException with the numbers when what was asked for does not fit
+     */
+    static ExpertSource open(ModelFiles files, Options options, boolean device) {
+        List<StoredExperts> stored = stored(files);
+        ExpertSource mapped = new MappedExpertSource(stored);
+        ArenaLayout layout = ArenaLayout.of(mapped);
+        MemoryPlan plan = MemoryPlan.of(new MemoryPlan.Case(
+                HostMemory.read(),
+                layout.totalBytes(),
+                wish(options.tiers()),
+                options.tiers().residentBudgetGib() * Bytes.GIB,
+                !device));
+        boolean trivial = plan.tier() == MemoryPlan.Tier.MAPPED && options.tiers().equals(TierOptions.DEFAULTS);
+        if (trivial) {
+            LOG.debug("{}", plan.table());
+        } else {
+            LOG.info("{}", plan.table());
+        }
+        return switch (plan.tier()) {
+            case MAPPED -> device ? TieredExpertSource.file(mapped) : mapped;
+            case ARENA -> TieredExpertSource.resident(arena(mapped, layout));
+            case FILE -> TieredExpertSource.file(file(files, stored));
+            case TIERED -> tiered(files, stored, options, layout, plan.residentBytes());
+        };
+    }
+
+    /** Experts in place in the mapped files. */
+    static ExpertSource mapped(ModelFiles files) {
+        return new MappedExpertSource(stored(files));
+    }
+
+    private static List<StoredExperts> stored(ModelFiles files) {
+        return ExpertTensors.find(files, ModelConfigReader.hyperparameters(files));
+    }
+
+    private static MemoryPlan.Wish wish(TierOptions tiers) {
+        if (tiers.residentBudgetGib() > 0) {
+            return MemoryPlan.Wish.BUDGET;
+        }
+        return switch (tiers.residence()) {
+            case AUTO -> MemoryPlan.Wish.AUTO;
+            case RESIDENT -> MemoryPlan.Wish.RESIDENT;
+            case MAPPED -> MemoryPlan.Wish.MAPPED;
+            case LOW_RAM -> MemoryPlan.Wish.LOW_RAM;
+        };
+    }
+
+    private static ExpertArena arena(ExpertSource from, ArenaLayout layout) {
+        ExpertArena arena = ExpertArena.allocate(layout);
+        try {
+            ArenaLoader.fill(from, arena, READERS, progress(), layer -> {});
+        } catch (RuntimeException failed) {
+            arena.close();
+            throw failed;
+        }
+        if (arena.pageKind() != PageKind.RESERVED_HUGE) {
+            Outcome lock = arena.lock();
+            if (!lock.done()) {
+                LOG.warn("the expert arena is not locked in RAM and may be paged out: {}", lock.reason());
+            }
+        }
+        return arena;
+    }
+
+    private static FileExpertSource file(ModelFiles files, List<StoredExperts> stored) {
+        List<Path> paths = files.files();
+        List<BlobSlices> slices =
+                stored.stream().map(layer -> BlobSlices.of(layer, paths)).toList();
+        return FileExpertSource.open(paths, slices, true, FileExpertSource.DEPTH);
+    }
+
+    private static TieredExpertSource tiered(
+            ModelFiles files, List<StoredExperts> stored, Options options, ArenaLayout layout, long budget) {
+        ExpertProfile profile = ExpertProfile.even(layout);
+        if (options.tiers().profile().isPresent()) {
+            try {
+                profile = ExpertProfile.load(options.tiers().profile().get(), layout);
+            } catch (IOException failed) {
+                throw new UncheckedIOException(failed);
+            }
+        }
+        FileExpertSource rest = file(files, stored);
+        try {
+            return TieredExpertSource.budget(rest, profile.ranking(), budget, READERS, progress());
+        } catch (RuntimeException failed) {
+            rest.close();
+            throw failed;
+        }
+    }
+
+    /** A line every five percent. */
+    private static LoadProgress progress() {
+        long[] next = {0};
+        return (done, total, seconds) -> {
+            synchronized (next) {
+                if (done < next[0] || total < Bytes.GIB) {
+                    return;
+                }
+                next[0] = done + total / 20;
+            }
+            double rate = done / Math.max(seconds, 1e-3);
+            LOG.info(
+                    "experts: {} of {} GiB, {} GiB/s, {} s left",
+                    Bytes.gib(done),
+                    Bytes.gib(total),
+                    Bytes.gib((long) rate),
+                    Math.round((total - done) / Math.max(rate, 1)));
+        };
+    }
+}

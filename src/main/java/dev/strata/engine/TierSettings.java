@@ -1,0 +1,98 @@
+package dev.strata.engine;
+
+import dev.strata.config.Options;
+import dev.strata.config.TierOptions;
+import dev.strata.config.Variable;
+import dev.strata.config.Variables;
+import dev.strata.decode.PlacementSettings;
+import dev.strata.expert.SlotAdaptation;
+import dev.strata.device.Device;
+import dev.strata.format.ModelFiles;
+import dev.strata.memory.Bytes;
+import dev.strata.model.ModelConfigReader;
+import dev.strata.prefill.ChunkSetting;
+import dev.strata.prefill.StagerSizing;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/** Turns flags and variables into the settings of the memory tiers. */
+final class TierSettings {
+    private static final float MINIMUM_USE = 2;
+
+    /** Part of the device's memory that a prompt's chunk may take. */
+    private static final int CHUNK_SHARE = 5;
+
+    /** Float32 values of a row's buffers, in hidden sizes. */
+    private static final int ROW_WIDTHS = 42;
+
+    private TierSettings() {}
+
+    /** How experts are placed on a device. */
+    static PlacementSettings placement(Options options) {
+        TierOptions tiers = options.tiers();
+        Variables variables = options.variables();
+        TierOptions.Adaptation adaptation = tiers.adaptation();
+        return new PlacementSettings(
+                tiers.cacheSlots() < 0 ? Integer.MAX_VALUE : tiers.cacheSlots(),
+                tiers.vramReserveMib() * Bytes.MIB,
+                (int) variables.whole(Variable.PREFILL_STREAM_MIN).orElse(PlacementSettings.STREAM_FROM),
+                tiers.borrow(),
+                false,
+                stager(variables),
+                variables.flag(Variable.STAGER_SLEEP),
+                variables.flag(Variable.PREFILL_TIMING),
+                new SlotAdaptation(
+                        adaptation.every(),
+                        adaptation.swaps(),
+                        adaptation.decay(),
+                        adaptation.minGain(),
+                        MINIMUM_USE),
+                options.engine().parallel() > 1 ? 8 : 0,
+                Runtime.getRuntime().availableProcessors());
+    }
+
+    /** Sizes of the stager that were asked for by hand. */
+    static StagerSizing.Overrides stager(Variables variables) {
+        return new StagerSizing.Overrides(
+                variables.isSet(Variable.STAGE_RESIDENT)
+                        ? variables.flag(Variable.STAGE_RESIDENT)
+                                ? StagerSizing.StageResident.FORCED
+                                : StagerSizing.StageResident.OFF
+                        : StagerSizing.StageResident.BY_SOURCE,
+                switch (variables.text(Variable.STAGER_SIZING).orElse("")) {
+                    case "reference" -> StagerSizing.Named.REFERENCE;
+                    case "pieces" -> StagerSizing.Named.PIECES;
+                    default -> StagerSizing.Named.DEFAULT;
+                },
+                number(variables, Variable.STAGER_THREADS),
+                number(variables, Variable.STAGER_RING),
+                number(variables, Variable.PREFILL_RING),
+                number(variables, Variable.STAGER_BATCH));
+    }
+
+    /** Rows of one pass of a prompt: {@code --prefill}, or what {@code --chunk} says. Automatic sizing is for devices. */
+    static int chunk(Options options, ModelFiles files, @Nullable Device device) {
+        if (options.tiers().prefill().isEmpty()) {
+            return options.engine().chunk();
+        }
+        int most = (int) options.variables().whole(Variable.PREFILL_AUTO_MAX).orElse(ChunkSetting.AUTO_MOST);
+        ChunkSetting setting = ChunkSetting.parse(options.tiers().prefill().get(), most);
+        if (setting.chunk().isPresent()) {
+            return setting.chunk().getAsInt();
+        }
+        return device == null
+                ? options.engine().chunk()
+                : setting.largest(device.freeBytes() / CHUNK_SHARE / rowBytes(files));
+    }
+
+    /** About what one row of a pass takes in activations and scratch memory. */
+    static long rowBytes(ModelFiles files) {
+        return ROW_WIDTHS * 4L * ModelConfigReader.read(files).hidden();
+    }
+
+    private static OptionalInt number(Variables variables, Variable variable) {
+        OptionalLong value = variables.whole(variable);
+        return value.isPresent() ? OptionalInt.of((int) value.getAsLong()) : OptionalInt.empty();
+    }
+}
