@@ -17,9 +17,11 @@ static void deltaColumns(const DeltaRun* run, float* s) {
         float decay = run->decay[t * run->gateStride];
         float beta = run->beta[t * run->gateStride];
         VF m[V], r[V];
+        STRATA_UNROLL
         for (int i = 0; i < V; i++) m[i] = r[i] = vzero();
         for (int j = 0; j < run->keySize; j++) {
             VF kj = vset(k[j]), qj = vset(q[j]);
+            STRATA_UNROLL
             for (int i = 0; i < V; i++) {
                 VF x = vload(s + j * C + i * W);
                 m[i] = vfma(x, kj, m[i]);
@@ -31,6 +33,7 @@ static void deltaColumns(const DeltaRun* run, float* s) {
         VF d[V];
         const float* v = run->v + t * run->valueStride;
         float* out = run->out + t * run->outStride;
+        STRATA_UNROLL
         for (int i = 0; i < V; i++) {
             int n = run->columns - i * W;
             VF value = n >= W ? vload(v + i * W) : n > 0 ? loadSome(v + i * W, n) : vzero();
@@ -41,6 +44,7 @@ static void deltaColumns(const DeltaRun* run, float* s) {
         }
         for (int j = 0; j < run->keySize; j++) {
             VF kj = vset(k[j]);
+            STRATA_UNROLL
             for (int i = 0; i < V; i++) {
                 float* x = s + j * C + i * W;
                 vstore(x, vfma(kj, d[i], vmul(g, vload(x))));

@@ -50,19 +50,24 @@ static void dotFloatRows(const uint8_t* w, int64_t rowBytes, int outputs, int in
     constexpr int U = R == 1 ? 4 : R == 2 ? 2 : 1;
     for (int o = 0; o < outputs; o++, w += rowBytes) {
         VF sums[R][U];
+        STRATA_UNROLL
         for (int r = 0; r < R; r++)
+            STRATA_UNROLL
             for (int u = 0; u < U; u++) sums[r][u] = vzero();
         int i = 0;
         for (; i + U * W <= inputs; i += U * W) {
             __builtin_prefetch(w + i * T::BYTES + PREFETCH, 0, 3);
             if (U * W * T::BYTES > 64) __builtin_prefetch(w + i * T::BYTES + PREFETCH + 64, 0, 3);
+            STRATA_UNROLL
             for (int u = 0; u < U; u++) {
                 VF v = T::load(w + (i + u * W) * T::BYTES);
+                STRATA_UNROLL
                 for (int r = 0; r < R; r++) sums[r][u] = vfma(v, vload(x[r].f + i + u * W), sums[r][u]);
             }
         }
         for (; i + W <= inputs; i += W) {
             VF v = T::load(w + i * T::BYTES);
+            STRATA_UNROLL
             for (int r = 0; r < R; r++) sums[r][0] = vfma(v, vload(x[r].f + i), sums[r][0]);
         }
         for (int r = 0; r < rows; r++) {
@@ -132,17 +137,24 @@ static void panelF(int type, const uint8_t* w, int64_t rowBytes, int rows, int f
 template <int R>
 static void tileFloatRows(const float* const* a, const float* b, int64_t ldb, int k, float* const* c) {
     VF sums[R][NV];
+    STRATA_UNROLL
     for (int r = 0; r < R; r++)
+        STRATA_UNROLL
         for (int v = 0; v < NV; v++) sums[r][v] = vload(c[r] + v * W);
     for (int i = 0; i < k; i++, b += ldb) {
         VF w[NV];
+        STRATA_UNROLL
         for (int v = 0; v < NV; v++) w[v] = vload(b + v * W);
+        STRATA_UNROLL
         for (int r = 0; r < R; r++) {
             VF x = vset(a[r][i]);
+            STRATA_UNROLL
             for (int v = 0; v < NV; v++) sums[r][v] = vfma(x, w[v], sums[r][v]);
         }
     }
+    STRATA_UNROLL
     for (int r = 0; r < R; r++)
+        STRATA_UNROLL
         for (int v = 0; v < NV; v++) vstore(c[r] + v * W, sums[r][v]);
 }
 

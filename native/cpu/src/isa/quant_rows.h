@@ -67,6 +67,7 @@ static inline __attribute__((always_inline)) void dotRun(const uint8_t* p, int n
     if constexpr (T::HALVES == 2) {
         alignas(32) float scale[16];
         T::scales16(p, n, scale);
+        STRATA_UNROLL
         for (int r = 0; r < R; r++) {
             __m256 d = _mm256_loadu_ps(x[r].d + block);
             __m256 low = _mm256_unpacklo_ps(d, d), high = _mm256_unpackhi_ps(d, d);
@@ -75,14 +76,17 @@ static inline __attribute__((always_inline)) void dotRun(const uint8_t* p, int n
         }
     } else {
         __m256 scale = T::scales(p, n);
+        STRATA_UNROLL
         for (int r = 0; r < R; r++) _mm256_store_ps(factors[r], _mm256_mul_ps(scale, _mm256_loadu_ps(x[r].d + block)));
         if constexpr (T::HAS_MIN) {
             __m256 min = T::mins(p, n);
+            STRATA_UNROLL
             for (int r = 0; r < R; r++) minSums[r] = _mm256_fmadd_ps(min, _mm256_loadu_ps(x[r].s + block), minSums[r]);
         }
     }
     auto one = [&](int i) __attribute__((always_inline)) {
         Pair w = T::unpack(p + i / T::SUBS * T::BYTES, i % T::SUBS);
+        STRATA_UNROLL
         for (int r = 0; r < R; r++) {
             __m256 product = _mm256_cvtepi32_ps(dot32(w, x[r].q + 32 * (block + i)));
             __m256 factor;
@@ -116,6 +120,7 @@ static void dotQuantRows(const uint8_t* w, int64_t rowBytes, int outputs, int in
     int blocks = inputs / 32;
     for (int o = 0; o < outputs; o++, w += rowBytes) {
         __m256 sums[R], minSums[R];
+        STRATA_UNROLL
         for (int r = 0; r < R; r++) sums[r] = minSums[r] = _mm256_setzero_ps();
         const uint8_t* p = w;
         int b = 0;
@@ -126,8 +131,10 @@ static void dotQuantRows(const uint8_t* w, int64_t rowBytes, int outputs, int in
         if (T::SUBS < 8 && b < blocks) {
             // Copies, so that the sums of the loop stay in registers.
             __m256 tail[R], minTail[R];
+            STRATA_UNROLL
             for (int r = 0; r < R; r++) tail[r] = sums[r], minTail[r] = minSums[r];
             dotTail<T, R>(p, blocks - b, x, b, tail, minTail);
+            STRATA_UNROLL
             for (int r = 0; r < R; r++) sums[r] = tail[r], minSums[r] = minTail[r];
         }
         for (int r = 0; r < rows; r++) {

@@ -9,6 +9,8 @@
 
 namespace strata::STRATA_NS {
 
+static_assert(NV == 2);
+
 // 8 rows of 8 pairs to 8 pairs of 8 rows; pair i goes to target + i * stride.
 static inline void transpose8(const __m256i* in, int32_t* target, int stride) {
     __m256i t[8], u[8];
@@ -77,21 +79,19 @@ static void panelQuant(const uint8_t* w, int64_t rowBytes, int rows, int firstBl
 template <int R, int PAIRS>
 static inline __attribute__((always_inline)) void accumulatePairs(const int16_t* panel, const int16_t* const* x, int first,
                                                                   VI (*sums)[NV]) {
-#pragma GCC unroll 4
     for (int i = first; i < first + PAIRS; i++) {
-        VI w[NV];
-        for (int v = 0; v < NV; v++) w[v] = iload(panel + (i * NR + v * W) * 2);
-        for (int r = 0; r < R; r++) {
-            VI a = ibroadcast(x[r] + 2 * i);
-            for (int v = 0; v < NV; v++) sums[r][v] = idot(sums[r][v], w[v], a);
-        }
+        VI w0 = iload(panel + i * NR * 2), w1 = iload(panel + (i * NR + W) * 2);
+        STRATA_UNROLL
+        for (int r = 0; r < R; r++) itile(sums[r][0], sums[r][1], w0, w1, x[r] + 2 * i);
     }
 }
 
 template <int R>
 static inline __attribute__((always_inline)) void addScaled(VI (*sums)[NV], const float* scale, const float* d, float* const* c) {
+    STRATA_UNROLL
     for (int v = 0; v < NV; v++) {
         VF s = vload(scale + v * W);
+        STRATA_UNROLL
         for (int r = 0; r < R; r++) {
             VF factor = vmul(s, vset(d[r]));
             vstore(c[r] + v * W, vfma(ifloat(sums[r][v]), factor, vload(c[r] + v * W)));
@@ -106,12 +106,15 @@ static void tileQuantRows(const PanelQ* panel, const Row* x, int firstBlock, flo
         const int16_t* data = panel->data + b * 32 * NR;
         const int16_t* q[R];
         float d[R];
+        STRATA_UNROLL
         for (int r = 0; r < R; r++) {
             q[r] = x[r].q + 32 * (firstBlock + b);
             d[r] = x[r].d[firstBlock + b];
         }
         VI sums[R][NV];
+        STRATA_UNROLL
         for (int r = 0; r < R; r++)
+            STRATA_UNROLL
             for (int v = 0; v < NV; v++) sums[r][v] = izero();
         if (panel->halves == 2) {
             // Pairs 0-3 and 8-11 hold the first 16 elements of the block.
@@ -126,8 +129,10 @@ static void tileQuantRows(const PanelQ* panel, const Row* x, int firstBlock, flo
             addScaled<R>(sums, panel->scale + b * NR, d, c);
         }
         if (panel->hasMin) {
+            STRATA_UNROLL
             for (int v = 0; v < NV; v++) {
                 VF min = vload(panel->min + b * NR + v * W);
+                STRATA_UNROLL
                 for (int r = 0; r < R; r++) {
                     vstore(c[r] + v * W, vfma(min, vset(x[r].s[firstBlock + b]), vload(c[r] + v * W)));
                 }

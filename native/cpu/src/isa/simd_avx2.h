@@ -1,5 +1,7 @@
 // Vectors of 8 float32 or int32 lanes with AVX2, FMA and F16C.
 #pragma once
+// Loops over registers of a tile: without it their arrays would lie in memory.
+#define STRATA_UNROLL _Pragma("GCC unroll 16")
 #include <immintrin.h>
 
 #include <cstdint>
@@ -56,15 +58,19 @@ static inline VF vpow2(VF a) {
 
 static inline VI iload(const void* p) { return _mm256_loadu_si256((const __m256i*)p); }
 static inline VI izero() { return _mm256_setzero_si256(); }
-static inline VI ibroadcast(const int16_t* p) { return _mm256_set1_epi32(*(const int32_t*)p); }
 static inline VF ifloat(VI a) { return _mm256_cvtepi32_ps(a); }
-// acc + products of int16 pairs.
-static inline VI idot(VI acc, VI a, VI b) {
-#ifdef STRATA_VNNI
-    return _mm256_dpwssd_epi32(acc, a, b);
-#else
-    return _mm256_add_epi32(acc, _mm256_madd_epi16(a, b));
-#endif
+// One token's step in a register tile: c0 and c1 += products of the int16 pair at x with w0 and w1. As assembly, because the compiler
+// moves the broadcasts of all tokens to the front and then spills the sums.
+static inline void itile(VI& c0, VI& c1, VI w0, VI w1, const int16_t* x) {
+    VI a, t;
+    asm volatile(
+        "vpbroadcastd %[x], %[a]\n\t"
+        "vpmaddwd %[a], %[w0], %[t]\n\t"
+        "vpaddd %[t], %[c0], %[c0]\n\t"
+        "vpmaddwd %[a], %[w1], %[a]\n\t"
+        "vpaddd %[a], %[c1], %[c1]"
+        : [c0] "+x"(c0), [c1] "+x"(c1), [a] "=&x"(a), [t] "=&x"(t)
+        : [w0] "x"(w0), [w1] "x"(w1), [x] "m"(*(const int32_t*)x));
 }
 
 }  // namespace strata::STRATA_NS

@@ -1,5 +1,7 @@
 // Vectors of 16 float32 or int32 lanes with AVX-512 F, BW, VL and DQ.
 #pragma once
+// Loops over registers of a tile: without it their arrays would lie in memory.
+#define STRATA_UNROLL _Pragma("GCC unroll 16")
 #include <immintrin.h>
 
 #include <cstdint>
@@ -48,14 +50,28 @@ static inline VF vpow2(VF a) {
 
 static inline VI iload(const void* p) { return _mm512_loadu_si512(p); }
 static inline VI izero() { return _mm512_setzero_si512(); }
-static inline VI ibroadcast(const int16_t* p) { return _mm512_set1_epi32(*(const int32_t*)p); }
 static inline VF ifloat(VI a) { return _mm512_cvtepi32_ps(a); }
-// acc + products of int16 pairs.
-static inline VI idot(VI acc, VI a, VI b) {
+// One token's step in a register tile: c0 and c1 += products of the int16 pair at x with w0 and w1. As assembly, so that the compiler
+// does not move the broadcasts of all tokens to the front.
+static inline void itile(VI& c0, VI& c1, VI w0, VI w1, const int16_t* x) {
+    VI a;
 #ifdef STRATA_VNNI
-    return _mm512_dpwssd_epi32(acc, a, b);
+    asm volatile(
+        "vpbroadcastd %[x], %[a]\n\t"
+        "vpdpwssd %[a], %[w0], %[c0]\n\t"
+        "vpdpwssd %[a], %[w1], %[c1]"
+        : [c0] "+v"(c0), [c1] "+v"(c1), [a] "=&v"(a)
+        : [w0] "v"(w0), [w1] "v"(w1), [x] "m"(*(const int32_t*)x));
 #else
-    return _mm512_add_epi32(acc, _mm512_madd_epi16(a, b));
+    VI t;
+    asm volatile(
+        "vpbroadcastd %[x], %[a]\n\t"
+        "vpmaddwd %[a], %[w0], %[t]\n\t"
+        "vpaddd %[t], %[c0], %[c0]\n\t"
+        "vpmaddwd %[a], %[w1], %[a]\n\t"
+        "vpaddd %[a], %[c1], %[c1]"
+        : [c0] "+v"(c0), [c1] "+v"(c1), [a] "=&v"(a), [t] "=&v"(t)
+        : [w0] "v"(w0), [w1] "v"(w1), [x] "m"(*(const int32_t*)x));
 #endif
 }
 

@@ -1,5 +1,7 @@
 // Vectors of 4 float32 lanes in GCC's vector extension, for any processor.
 #pragma once
+// Loops over registers of a tile: without it their arrays would lie in memory.
+#define STRATA_UNROLL _Pragma("GCC unroll 16")
 #include <cmath>
 #include <cstdint>
 #include <cstring>

@@ -8,7 +8,9 @@ namespace {
 constexpr int DOT_ROWS = MAX_DOT_ROWS;
 constexpr int PANEL_INPUTS = 8192;  // width x inputs of one panel: the first cache holds it
 
-void tiles(Context& c, const Matrix& m, int begin, int end, const Row* x, int rows, float* const* out, int worker) {
+}  // namespace
+
+void productTiles(Context& c, const Matrix& m, int begin, int end, const Row* x, int rows, float* const* out, int worker) {
     const Kernels& k = c.k;
     const int width = k.width;
     const bool quant = quantized(k, m.type);
@@ -54,8 +56,6 @@ void tiles(Context& c, const Matrix& m, int begin, int end, const Row* x, int ro
     }
 }
 
-}  // namespace
-
 Row* prepareRows(Context& c, int first, int second, const float* x, int rows, int columns) {
     Row* result = (Row*)c.take(int64_t(rows) * sizeof(Row));
     for (int r = 0; r < rows; r++) result[r] = {x + int64_t(r) * columns, nullptr, nullptr, nullptr};
@@ -87,7 +87,7 @@ void productPart(Context& c, const Matrix& m, int begin, int end, const Row* x, 
     if (!add) {
         for (int r = 0; r < rows; r++) memset(out[r] + begin, 0, size_t(end - begin) * 4);
     }
-    tiles(c, m, begin, end, x, rows, out, worker);
+    productTiles(c, m, begin, end, x, rows, out, worker);
 }
 
 int outputsOfClaim(const Context& c, const Matrix& m, int rows) {

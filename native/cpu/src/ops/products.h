@@ -26,6 +26,9 @@ Row* prepareRows(Context& c, int first, int second, const float* x, int rows, in
 void productPart(Context& c, const Matrix& m, int begin, int end, const Row* x, int rows, bool add, float* const* out,
                  int worker);
 
+// The same by register tiles, always adding.
+void productTiles(Context& c, const Matrix& m, int begin, int end, const Row* x, int rows, float* const* out, int worker);
+
 // out[r] (= or +=) m x[r] on all threads; rows of out are outStride apart.
 void product(Context& c, const Matrix& m, const Row* x, int rows, bool add, float* out, int64_t outStride);
 

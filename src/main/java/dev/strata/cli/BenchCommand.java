@@ -30,6 +30,9 @@ final class BenchCommand implements Callable<Integer> {
     @Mixin
     private ModelFlags flags = new ModelFlags();
 
+    @Mixin
+    private TierFlags tiers = new TierFlags();
+
     @Option(
             names = "--prompt",
             paramLabel = "N[,N]...",
@@ -72,7 +75,8 @@ final class BenchCommand implements Callable<Integer> {
                 0,
                 EngineOptions.Speculation.OFF,
                 false);
-        Options options = flags.options(room, List.of());
+        Options plain = flags.options(room, List.of());
+        Options options = plain.withTiers(tiers.options(plain.variables()));
         PrintWriter out = spec.commandLine().getOut();
         try (ModelSession session = ModelSession.open(options)) {
             Benchmark benchmark = new Benchmark(session, chunk);

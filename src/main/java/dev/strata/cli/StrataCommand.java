@@ -49,6 +49,9 @@ public final class StrataCommand implements Callable<Integer> {
     private EngineFlags engine = new EngineFlags();
 
     @Mixin
+    private TierFlags tiers = new TierFlags();
+
+    @Mixin
     private ServerFlags server = new ServerFlags();
 
     @Spec
@@ -84,7 +87,8 @@ public final class StrataCommand implements Callable<Integer> {
     }
 
     private int serve() throws IOException, InterruptedException {
-        Options options = model.options(engine.options(), aliases);
+        Options plain = model.options(engine.options(), aliases);
+        Options options = plain.withTiers(tiers.options(plain.variables()));
         Serving serving = Serving.start(options, server.options(), server.drain());
         if (exitWhenReady) {
             serving.answerOnce();

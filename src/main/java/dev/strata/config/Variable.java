@@ -12,6 +12,11 @@ public enum Variable {
             new Values.Flag(),
             "1",
             "launcher: start from a cache of loaded classes, which is made on first use"),
+    ARENA_PIN_GIB(
+            "STRATA_ARENA_PIN_GIB",
+            new Values.Either(new Values.Whole(0, 1 << 20), Values.Choice.of("none")),
+            null,
+            "GiB of the expert arena that are registered with the card: whole layers (or ranges, by need) up to N; 0: the whole arena; none: nothing; unset: as much as the system grants"),
     BATCH_DECODE_SHARE(
             "STRATA_BATCH_DECODE_SHARE",
             new Values.Real(0, 0.95),
@@ -24,6 +29,86 @@ public enum Variable {
             null,
             "highest instruction set that the CPU kernels may use; unset: what the processor has"),
     HEAP("STRATA_HEAP", new Values.Text("a size such as 2g"), "2g", "launcher: largest Java heap; models do not live in it"),
+    IQ_MT_MIN(
+            "STRATA_IQ_MT_MIN",
+            new Values.Whole(1, 1024),
+            null,
+            "accepted so that command lines with it start; the kernels sum in one order whatever the number of rows, so it changes nothing"),
+    KEEP_MAPPING(
+            "STRATA_KEEP_MAPPING",
+            new Values.Flag(),
+            "0",
+            "keep the mapped view of the model files beside unbuffered reads of experts"),
+    PCIE_BALANCE(
+            "STRATA_PCIE_BALANCE",
+            new Values.Flag(),
+            "0",
+            "accepted so that command lines with it start; missed experts are read over the link, none is given to the processor, so there is nothing to balance"),
+    PIN_BY_NEED(
+            "STRATA_PIN_BY_NEED",
+            new Values.Flag(),
+            "0",
+            "register the ranges of the arena that hold experts without a cache slot, instead of whole layers from the first one on"),
+    PREFILL_AUTO_MAX(
+            "STRATA_PREFILL_AUTO_MAX",
+            new Values.Whole(256, 32_768),
+            "8192",
+            "largest chunk that --prefill auto picks"),
+    PREFILL_CPU_SHARE(
+            "STRATA_PREFILL_CPU_SHARE",
+            new Values.Flag(),
+            "0",
+            "accepted so that command lines with it start; prompts are computed by the card alone"),
+    PREFILL_RING(
+            "STRATA_PREFILL_RING",
+            new Values.Whole(2, 65_536),
+            null,
+            "slots of the ring that streamed experts pass through; unset: by where the bytes lie"),
+    PREFILL_STREAM_MIN(
+            "STRATA_PREFILL_STREAM_MIN",
+            new Values.Whole(1, 32_768),
+            "1024",
+            "tokens in one pass from which on every expert without a slot is streamed; smaller passes fetch what they need"),
+    PREFILL_TIMING(
+            "STRATA_PREFILL_TIMING",
+            new Values.Flag(),
+            "0",
+            "log where the time of streamed passes went"),
+    RESIDENT_REMOTE(
+            "STRATA_RESIDENT_REMOTE",
+            new Values.Flag(),
+            "0",
+            "allow a RAM budget together with expert caches on further cards"),
+    STAGER_BATCH(
+            "STRATA_STAGER_BATCH",
+            new Values.Whole(1, 32),
+            null,
+            "neighbouring blobs that a copy thread takes at once; unset: 8 from files, else 1"),
+    STAGER_RING(
+            "STRATA_STAGER_RING",
+            new Values.Whole(1, 1024),
+            null,
+            "pinned buffers of the stager; unset: by where the bytes lie"),
+    STAGER_SIZING(
+            "STRATA_STAGER_SIZING",
+            Values.Choice.of("reference", "pieces"),
+            null,
+            "sizes of the stager: blob-sized buffers, or pieces of 1 MiB in a ring of 48 MiB; unset: pieces from RAM, reference from files"),
+    STAGER_SLEEP(
+            "STRATA_STAGER_SLEEP",
+            new Values.Flag(),
+            "1",
+            "copy threads that wait sleep after a while; 0: they spin"),
+    STAGER_THREADS(
+            "STRATA_STAGER_THREADS",
+            new Values.Whole(1, 256),
+            null,
+            "copy threads of the stager; unset: by where the bytes lie and the number of processors"),
+    STAGE_RESIDENT(
+            "STRATA_STAGE_RESIDENT",
+            new Values.Flag(),
+            null,
+            "1: size the stager as for experts in RAM, 0: as for a file; unset: by where the bytes lie"),
     WATCHDOG_S(
             "STRATA_WATCHDOG_S",
             new Values.Whole(0, 86_400),

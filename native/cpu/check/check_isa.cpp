@@ -1,0 +1,338 @@
+// Checks every instruction set that this processor has against scalar float64 products over decoded weights, and measures. No
+// dependency: make -C native/cpu check-isa. Arguments: check | bench [threads] [MiB] |
+// kernels [type id] (in cache).
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include "context.h"
+#include "kernels.h"
+#include "numbers.h"
+#include "ops/products.h"
+#include "strata_cpu.h"
+
+using namespace strata;
+
+namespace {
+
+struct Random {
+    uint64_t state;
+    explicit Random(uint64_t seed) : state(seed * 0x9e3779b97f4a7c15ull + 1) {}
+    uint64_t next() {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        return state * 0x2545f4914f6cdd1dull;
+    }
+    float uniform() { return float(next() >> 40) * (2.0f / 16777216) - 1; }
+};
+
+const char* typeName(int type) {
+    switch (type) {
+#define X(name, id, elements, bytes) \
+    case id: return #name;
+        STRATA_TYPES(X)
+#undef X
+    }
+    return "?";
+}
+
+std::vector<int> allTypes() {
+    return {
+#define X(name, id, elements, bytes) id,
+        STRATA_TYPES(X)
+#undef X
+    };
+}
+
+// Random bytes with sane factors: float16 fields near 0.01.
+void fillBlocks(int type, uint8_t* p, int64_t elements, Random& random) {
+    const TypeInfo& info = typeInfo(type);
+    auto half = [&](uint8_t* at) {
+        uint16_t h = floatToHalf(0.01f * (1 + 0.5f * random.uniform()));
+        memcpy(at, &h, 2);
+    };
+    for (int64_t e = 0; e < elements; e += info.elements, p += info.bytes) {
+        if (type == F32) {
+            float v = random.uniform();
+            memcpy(p, &v, 4);
+            continue;
+        }
+        if (type == F16 || type == BF16) {
+            uint16_t v = type == F16 ? floatToHalf(random.uniform()) : floatToBf16(random.uniform());
+            memcpy(p, &v, 2);
+            continue;
+        }
+        for (int i = 0; i < info.bytes; i++) p[i] = uint8_t(random.next() >> 33);
+        switch (type) {
+            case Q4_1:
+            case Q5_1:
+            case Q4_K:
+            case Q5_K:
+                half(p);
+                half(p + 2);
+                break;
+            case Q2_K:
+                half(p + 80);
+                half(p + 82);
+                break;
+            case Q3_K: half(p + 108); break;
+            case Q6_K: half(p + 208); break;
+            case TQ1_0: half(p + 52); break;
+            case TQ2_0: half(p + 64); break;
+            case IQ1_M:
+                // The factor's nibbles are spread over the top of four words.
+                for (int i = 0; i < 4; i++) p[48 + 2 * i + 1] = uint8_t((p[48 + 2 * i + 1] & 15) | (0x211f >> (4 * i) & 15) << 4);
+                break;
+            case MXFP4: p[0] = uint8_t(120 + p[0] % 8); break;
+            case NVFP4:
+                for (int i = 0; i < 4; i++) p[i] = uint8_t(0x20 + p[i] % 0x20);
+                break;
+            default: half(p); break;
+        }
+    }
+}
+
+std::vector<const Kernels*> available(int cap) {
+    std::vector<const Kernels*> result;
+    for (int isa = 0; isa <= strata_cpu_best_isa(cap); isa++) {
+        const Kernels* k = chooseKernels(isa);
+        if (result.empty() || result.back() != k) result.push_back(k);
+    }
+    return result;
+}
+
+int failures = 0;
+
+// out against exact products: normalised mean square error.
+void checkProduct(const Kernels* k, int type, int outputs, int inputs, int rows) {
+    Random random(uint64_t(type) * 1000 + uint64_t(outputs * 7 + inputs * 3 + rows));
+    Context c(k, 1);
+    std::vector<uint8_t> w(size_t(rowBytes(type, inputs)) * outputs + 64);
+    fillBlocks(type, w.data(), int64_t(outputs) * inputs, random);
+    std::vector<float> x(size_t(rows) * inputs), out(size_t(rows) * outputs, 0.5f), decoded(inputs);
+    for (float& v : x) v = random.uniform() + 0.1f;
+    for (int add = 0; add < 2; add++) {
+        strata_cpu_matmul((int64_t)&c, type, (int64_t)w.data(), outputs, inputs, 0.75f, (int64_t)x.data(), rows,
+                          (int64_t)out.data(), add);
+    }
+    double error = 0, norm = 0;
+    for (int o = 0; o < outputs; o++) {
+        typeInfo(type).decode(w.data() + o * rowBytes(type, inputs), decoded.data(), inputs);
+        for (int r = 0; r < rows; r++) {
+            double exact = 0, spread = 0;
+            for (int i = 0; i < inputs; i++) {
+                double term = double(decoded[i]) * x[size_t(r) * inputs + i];
+                exact += term;
+                spread += term * term;
+            }
+            exact *= 0.75 * 2;
+            double diff = exact - out[size_t(r) * outputs + o];
+            error += diff * diff;
+            norm += exact * exact + spread;  // a sum near zero is no measure of its terms
+        }
+    }
+    double relative = std::sqrt(error / norm);
+    // Root of the normalised error; 16-bit activations leave about 3e-5.
+    if (!(relative < 2e-4)) {
+        failures++;
+        printf("FAIL %s %s outputs %d inputs %d rows %d: relative error %.3g\n", k->name, typeName(type), outputs, inputs, rows, relative);
+    }
+}
+
+int check() {
+    for (const Kernels* k : available(-1)) {
+        int before = failures;
+        int cases = 0;
+        for (int type : allTypes()) {
+            int unit = typeInfo(type).elements;
+            for (int inputs : {unit == 1 ? 24 : unit, unit == 1 ? 77 : 5 * unit, unit < 256 ? 640 : 1024, 2048}) {
+                for (int outputs : {1, 19, 64, 70}) {
+                    for (int rows : {1, 2, 3, 5, 8, 9, 12, 13, 31, 200}) {
+                        if (rows == 200 && (inputs != 2048 || outputs != 70)) continue;
+                        checkProduct(k, type, outputs, inputs, rows);
+                        cases++;
+                    }
+                }
+            }
+        }
+        printf("%-8s %d product cases, %d failed\n", k->name, cases, failures - before);
+    }
+    return failures ? 1 : 0;
+}
+
+double seconds() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
+}
+
+// A context whose workers run on threads of ours, bound to processors.
+struct Threaded {
+    Context c;
+    std::vector<std::thread> threads;
+    Threaded(const Kernels* k, int count) : c(k, count) {
+        for (int i = 1; i < count; i++) {
+            threads.emplace_back([this, i] {
+                cpu_set_t set;
+                CPU_ZERO(&set);
+                CPU_SET(i, &set);
+                sched_setaffinity(0, sizeof set, &set);
+                c.pool.work(i);
+            });
+        }
+    }
+    ~Threaded() {
+        c.pool.stop();
+        for (auto& t : threads) t.join();
+    }
+};
+
+double median(std::vector<double> v) {
+    std::sort(v.begin(), v.end());
+    return v[v.size() / 2];
+}
+
+// Bytes per second of plain reads over all threads.
+double readBandwidth(Context& c, const uint8_t* memory, int64_t bytes) {
+    constexpr int64_t PIECE = 1 << 18;
+    std::vector<double> rates;
+    static float sink[1024 * 16];
+    for (int repeat = 0; repeat < 5; repeat++) {
+        double start = seconds();
+        c.pool.run(int(bytes / PIECE), [&](int chunk, int worker) {
+            const uint64_t* p = (const uint64_t*)(memory + chunk * PIECE);
+            uint64_t sum = 0;
+            for (int64_t i = 0; i < PIECE / 8; i += 8) {
+                __builtin_prefetch(p + i + 512);
+                sum += p[i];
+            }
+            sink[worker * 16] += float(sum & 1);
+        });
+        rates.push_back(double(bytes) / (seconds() - start));
+    }
+    return median(rates);
+}
+
+int bench(int threads, int64_t mib) {
+    const int64_t bytes = mib << 20;
+    uint8_t* memory = (uint8_t*)mapPages(bytes);
+    const int inputs = 2048;
+    for (const Kernels* k : available(-1)) {
+        if (k->isa == 0) continue;
+        Threaded t(k, threads);
+        memset(memory, 1, size_t(bytes));
+        double ceiling = readBandwidth(t.c, memory, bytes);
+        printf("%s, %d threads, %lld MiB of weights, reads %.1f GB/s\n", k->name, threads, (long long)mib, ceiling / 1e9);
+        printf("%-8s %10s %7s | %10s | %12s %12s %12s\n", "type", "1 row GB/s", "share", "8 rows", "32 rows", "128 rows", "512 rows GMAC/s");
+        for (int type : allTypes()) {
+            const int64_t row = rowBytes(type, inputs);
+            int64_t outputs = bytes / row / 64 * 64;
+            Random random(1);
+            // One block pattern, repeated: contents do not matter for speed, but factors must be finite.
+            const int64_t pattern = row * 64;
+            fillBlocks(type, memory, 64 * inputs, random);
+            for (int64_t at = pattern; at + pattern <= bytes; at += pattern) memcpy(memory + at, memory, size_t(pattern));
+            std::vector<float> x(size_t(512) * inputs), out(size_t(512) * 4096 + size_t(8) * outputs);
+            for (float& v : x) v = random.uniform();
+            auto rate = [&](int64_t n, int rows, int repeats) {
+                std::vector<double> times;
+                for (int i = 0; i < repeats; i++) {
+                    double start = seconds();
+                    strata_cpu_matmul((int64_t)&t.c, type, (int64_t)memory, int32_t(n), inputs, 1, (int64_t)x.data(), rows, (int64_t)out.data(), 0);
+                    times.push_back(seconds() - start);
+                }
+                return median(times);
+            };
+            double one = double(outputs * row) / rate(outputs, 1, 5);
+            double eight = double(outputs * row) / rate(outputs, 8, 3);
+            double tile[3];
+            int rows[3] = {32, 128, 512};
+            for (int i = 0; i < 3; i++) tile[i] = 1024.0 * inputs * rows[i] / rate(1024, rows[i], 3);
+            printf("%-8s %10.2f %6.0f%% | %10.2f | %12.1f %12.1f %12.1f\n", typeName(type), one / 1e9, 100 * one / ceiling, eight / 1e9,
+                   tile[0] / 1e9, tile[1] / 1e9, tile[2] / 1e9);
+            fflush(stdout);
+        }
+    }
+    unmapPages(memory, bytes);
+    return 0;
+}
+
+// Nanoseconds that the calling thread has run: other processes on the machine do not count.
+double ownNanos() {
+    timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return double(t.tv_sec) * 1e9 + double(t.tv_nsec);
+}
+
+// Clock rate in GHz that the thread gets just now: dependent additions.
+double clockRate() {
+    double start = ownNanos();
+    uint64_t x = 0;
+    for (int i = 0; i < 2'000'000; i++) asm volatile("add $1, %0" : "+r"(x));
+    return 2'000'000 / (ownNanos() - start);
+}
+
+// Work of the kernels alone: weights that stay in the second cache, one thread, the best of some runs in clock cycles, from the
+// thread's own time and the clock rate it gets.
+int cached(int only) {
+    for (const Kernels* k : available(-1)) {
+        if (k->isa == 0) continue;
+        Context c(k, 1);
+        printf("%s: one thread, weights in cache: cycles a block of 32 and bytes of weights a cycle; products a cycle by tiles\n", k->name);
+        printf("%-8s %16s | %8s %8s | %8s %8s %8s %8s\n", "type", "1 row: cyc B/cyc", "4 rows", "8 rows", "6 rows", "32 rows", "96 rows", "384 rows");
+        for (int type : allTypes()) {
+            if (only >= 0 && type != only) continue;
+            const int inputs = 2048, outputs = 64;
+            const int64_t row = rowBytes(type, inputs);
+            std::vector<uint8_t> w(size_t(row) * outputs + 8192);
+            Random random(1);
+            fillBlocks(type, w.data(), int64_t(inputs) * outputs, random);
+            std::vector<float> x(size_t(384) * inputs), out(size_t(384) * outputs);
+            for (float& v : x) v = random.uniform();
+            auto measure = [&](int rows, bool dot) {
+                c.begin();
+                Row* prepared = prepareRows(c, type, type, x.data(), rows, inputs);
+                std::vector<float*> target;
+                for (int r = 0; r < rows; r++) target.push_back(out.data() + r * outputs);
+                double best = 1e30;
+                for (int i = 0; i < (rows > 32 ? 5 : 20); i++) {
+                    double before = clockRate();
+                    double start = ownNanos();
+                    if (dot) k->dots[type](w.data(), row, outputs, inputs, prepared, rows, 1, false, target.data());
+                    else productTiles(c, {type, w.data(), outputs, inputs, 1}, 0, outputs, prepared, rows, target.data(), 0);
+                    double time = ownNanos() - start;
+                    best = std::min(best, time * std::min(before, clockRate()));
+                }
+                return best / (double(outputs) * inputs / 32);
+            };
+            double one = measure(1, true), four = measure(4, true), eight = measure(8, true);
+            printf("%-8s %7.2f %8.2f | %8.1f %8.1f |", typeName(type), one, double(row) / (inputs / 32) / one, four, eight);
+            for (int rows : {6, 32, 96, 384}) printf(" %8.1f", 32.0 * rows / measure(rows, false));
+            printf("\n");
+            fflush(stdout);
+        }
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    if (count > 1 && arguments[1][0] == 'k') return cached(count > 2 ? atoi(arguments[2]) : -1);
+    bool measure = count > 1 && arguments[1][0] == 'b';
+    int result = 0;
+    if (count == 1 || !measure) result = check();
+    if (count == 1 || measure) {
+        int threads = count > 2 ? atoi(arguments[2]) : int(std::thread::hardware_concurrency());
+        int64_t mib = count > 3 ? atoll(arguments[3]) : 512;
+        result |= bench(threads, mib);
+    }
+    return result;
+}

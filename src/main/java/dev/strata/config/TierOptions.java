@@ -1,0 +1,69 @@
+package dev.strata.config;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Where experts lie: flags of the memory tiers.
+ *
+ * @param gpu number of the card
+ * @param vramLimitGib pretends that the card has no more memory than this; 0: all
+ * @param vramReserveMib device memory that stays free
+ * @param cacheSlots slots of the expert cache; -1: as many as fit
+ * @param prefill value of {@code --prefill}: auto, a chunk, or auto:N; empty: {@code --chunk} says
+ * @param borrow whether prompts borrow their buffers from the expert cache
+ * @param residence which tier holds the experts that are not on a card
+ * @param residentBudgetGib experts that stay in RAM over the file; 0: no budget
+ * @param profile file with what was learned about the experts' use
+ * @param profileSave where to write it at exit and every ten minutes
+ * @param adaptation how the cache follows the use of experts
+ * @param helperCaches expert caches on further cards, as given
+ */
+public record TierOptions(
+        int gpu,
+        double vramLimitGib,
+        int vramReserveMib,
+        int cacheSlots,
+        Optional<String> prefill,
+        boolean borrow,
+        Residence residence,
+        long residentBudgetGib,
+        Optional<Path> profile,
+        Optional<Path> profileSave,
+        Adaptation adaptation,
+        List<String> helperCaches) {
+    /** Which tier holds the experts that are not on a card. */
+    public enum Residence {
+        /** The memory plan decides. */
+        AUTO,
+        /** RAM, or no start. */
+        RESIDENT,
+        /** The mapped model files; the system's page cache decides. */
+        MAPPED,
+        /** As much RAM as can be spared, the rest from the files. */
+        LOW_RAM
+    }
+
+    /**
+     * @param every steps between two rounds of swaps
+     * @param swaps most swaps in one round
+     * @param decay factor on all counts after a round
+     * @param minGain how many times the victim's count a newcomer must have
+     */
+    public record Adaptation(int every, int swaps, float decay, float minGain) {}
+
+    public static final TierOptions DEFAULTS = new TierOptions(
+            0,
+            0,
+            700,
+            -1,
+            Optional.empty(),
+            true,
+            Residence.AUTO,
+            0,
+            Optional.empty(),
+            Optional.empty(),
+            new Adaptation(4, 96, 0.7f, 1.5f),
+            List.of());
+}
