@@ -20,12 +20,18 @@ final class Products {
     /** scale * W in, row by row: [rows, outputs] from {@code in} [rows, inputs]. */
     float[] multiply(Weight weight, float[] in, int rows) {
         float[] out = new float[Math.multiplyExact(rows, weight.outputs())];
-        workers.range(weight.outputs(), (long) weight.inputs() * (rows + 1), (from, to) -> {
-            float[] decoded = new float[weight.inputs()];
+        int inputs = weight.inputs();
+        InputPanels panels = rows < InputPanels.WORTHWHILE ? null : InputPanels.of(in, rows, inputs);
+        workers.range(weight.outputs(), (long) inputs * (rows + 1), (from, to) -> {
+            float[] decoded = new float[inputs];
             for (int output = from; output < to; output++) {
                 decodeRow(weight, output, decoded);
+                if (panels != null) {
+                    panels.multiply(decoded, weight.scale(), out, output, weight.outputs());
+                    continue;
+                }
                 for (int row = 0; row < rows; row++) {
-                    double sum = Floats.dot(decoded, 0, in, row * weight.inputs(), weight.inputs());
+                    double sum = Floats.dot(decoded, 0, in, row * inputs, inputs);
                     out[row * weight.outputs() + output] = (float) (sum * weight.scale());
                 }
             }
