@@ -1,0 +1,153 @@
+package dev.strata.model;
+
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.strata.device.Batch;
+import dev.strata.device.KvFormat;
+import dev.strata.device.reference.ReferenceBackend;
+import dev.strata.format.ModelFileOpener;
+import dev.strata.format.ModelFiles;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The draft layer of Qwen3-Next against a model of one layer made of the same tensors, whose embedding table holds what the draft
+ * layer's fusion should give for every row. Its logits have to be the drafts.
+ */
+class PlainDraftTest {
+    private static final Path ORIGINAL = ReferenceLogitsTest.folder("qwen3_next");
+    private static final int[] PROMPT = {161, 176, 229, 149, 199, 213, 59};
+    private static final int HIDDEN = 64;
+    private static final ModelOptions OPTIONS = new ModelOptions(16, 1, 1, KvFormat.F32, true);
+
+    @TempDir
+    Path folder;
+
+    private SafetensorsFolder tensors;
+
+    /** The golden model with a draft layer: tensors of its attention layer and random ones. */
+    @BeforeEach
+    void addDraftLayer() {
+        tensors = SafetensorsFolder.read(ORIGINAL);
+        for (String name : List.copyOf(tensors.tensors.keySet())) {
+            if (name.startsWith("model.layers.3.")) {
+                tensors.tensors.put(
+                        name.replace("model.layers.3.", "mtp.layers.0."), tensors.tensors.get(name));
+            }
+        }
+        Random random = new Random(7);
+        tensors.putBf16("mtp.fc.weight", List.of(64L, 128L), gaussian(random, 64 * 128, 0.15));
+        for (String norm : List.of("mtp.pre_fc_norm_embedding", "mtp.pre_fc_norm_hidden", "mtp.norm")) {
+            tensors.putBf16(norm + ".weight", List.of(64L), gaussian(random, 64, 0.2));
+        }
+    }
+
+    @Test
+    void draftsAreThoseOfAModelOfTheDraftLayerAlone() throws IOException {
+        int[] following = Arrays.copyOfRange(PROMPT, 1, PROMPT.length + 1);
+        following[PROMPT.length - 1] = 91;
+        float[] hidden = new float[PROMPT.length * HIDDEN];
+        float[][] drafts;
+        float[] chained;
+        try (ModelFiles files = ModelFileOpener.open(tensors.write(folder.resolve("whole"), ORIGINAL));
+                ReferenceBackend backend = ReferenceBackend.create(1);
+                Model model = ModelLoader.load(files, backend, OPTIONS);
+                Arena arena = Arena.ofConfined()) {
+            assertTrue(model.canDraft());
+            new LogitsRunner(model).append(PROMPT, 16);
+            MemorySegment states = arena.allocate(4L * hidden.length);
+            model.hidden(PROMPT.length, states);
+            MemorySegment.copy(states, JAVA_FLOAT, 0, hidden, 0, hidden.length);
+            int[] rows = IntStream.range(0, PROMPT.length).toArray();
+            MemorySegment logits = arena.allocate(4L * 256 * PROMPT.length);
+            model.draft(batch(following, 0), rows, rows, logits);
+            drafts = LogitsRunner.split(logits, PROMPT.length, 256);
+            model.draft(batch(new int[] {33}, PROMPT.length), new int[] {-PROMPT.length}, new int[] {0}, logits);
+            chained = LogitsRunner.split(logits, 1, 256)[0];
+        }
+        float[][] expected = alone(following, hidden);
+        for (int i = 0; i < drafts.length; i++) {
+            assertArrayEquals(expected[i], drafts[i], 3e-5f, "draft " + i);
+        }
+        assertFalse(Arrays.equals(chained, drafts[PROMPT.length - 1]));
+    }
+
+    /** Logits of a model whose token i is the fused input of row i. */
+    private float[][] alone(int[] following, float[] hidden) throws IOException {
+        SafetensorsFolder single = new SafetensorsFolder();
+        tensors.tensors.forEach((name, tensor) -> {
+            if (name.startsWith("mtp.layers.0.")) {
+                single.tensors.put(name.replace("mtp.layers.0.", "model.layers.0."), tensor);
+            }
+        });
+        single.tensors.put("lm_head.weight", tensors.tensors.get("lm_head.weight"));
+        single.tensors.put("model.norm.weight", tensors.tensors.get("mtp.norm.weight"));
+        float[] table = new float[256 * HIDDEN];
+        float[] embeddings = tensors.floats("model.embed_tokens.weight");
+        float[] matrix = tensors.floats("mtp.fc.weight");
+        for (int row = 0; row < following.length; row++) {
+            double[] input = new double[2 * HIDDEN];
+            norm(embeddings, following[row] * HIDDEN, tensors.floats("mtp.pre_fc_norm_embedding.weight"), input, 0);
+            norm(hidden, row * HIDDEN, tensors.floats("mtp.pre_fc_norm_hidden.weight"), input, HIDDEN);
+            for (int i = 0; i < HIDDEN; i++) {
+                double sum = 0;
+                for (int j = 0; j < 2 * HIDDEN; j++) {
+                    sum += matrix[i * 2 * HIDDEN + j] * input[j];
+                }
+                table[row * HIDDEN + i] = (float) sum;
+            }
+        }
+        single.putF32("model.embed_tokens.weight", List.of(256L, 64L), table);
+        String config = Files.readString(ORIGINAL.resolve("config.json"))
+                .replace("\"num_hidden_layers\": 4", "\"num_hidden_layers\": 1")
+                .replaceFirst("(?s)\"layer_types\": \\[.*?\\]", "\"layer_types\": [\"full_attention\"]");
+        try (ModelFiles files = ModelFileOpener.open(single.write(folder.resolve("alone"), config));
+                ReferenceBackend backend = ReferenceBackend.create(1);
+                Model model = ModelLoader.load(files, backend, OPTIONS)) {
+            assertFalse(model.canDraft());
+            assertThrows(
+                    IllegalStateException.class,
+                    () -> model.draft(batch(new int[1], 0), new int[1], new int[0], MemorySegment.NULL));
+            return new LogitsRunner(model).append(IntStream.range(0, following.length).toArray(), 16);
+        }
+    }
+
+    private static void norm(float[] values, int offset, float[] weight, double[] target, int at) {
+        double squares = 0;
+        for (int i = 0; i < HIDDEN; i++) {
+            squares += (double) values[offset + i] * values[offset + i];
+        }
+        for (int i = 0; i < HIDDEN; i++) {
+            target[at + i] = values[offset + i] / Math.sqrt(squares / HIDDEN + 1e-6) * (1 + weight[i]);
+        }
+    }
+
+    private static Batch batch(int[] tokens, int past) {
+        List<Batch.Segment> segments = new ArrayList<>();
+        segments.add(new Batch.Segment(0, tokens.length, past, new int[] {0}, 0, new int[0]));
+        return new Batch(tokens, segments, false);
+    }
+
+    private static float[] gaussian(Random random, int count, double size) {
+        float[] values = new float[count];
+        for (int i = 0; i < count; i++) {
+            values[i] = (float) (size * random.nextGaussian());
+        }
+        return values;
+    }
+}
