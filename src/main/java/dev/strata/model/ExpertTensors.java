@@ -9,7 +9,9 @@ import dev.strata.format.ModelFiles;
 import dev.strata.format.ModelFormatException;
 import dev.strata.format.QuantType;
 import dev.strata.format.TensorEntry;
-import dev.strata.model.PackedMatrices.Packing;
+import dev.strata.format.safetensors.PackedMatrices;
+import dev.strata.format.safetensors.PackedMatrices.Packing;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

@@ -170,7 +170,8 @@ final class GgufHyperparameters {
                 keys.positive("ssm.inner_size") / valueHeads,
                 keys.positive("ssm.conv_kernel"),
                 tiled,
-                architecture == Architecture.QWEN4_EXP,
+                architecture == Architecture.QWEN4_EXP
+                        && keys.text("ssm.output_gate", "sigmoid").equals("sigmoid"),
                 epsilon);
     }
 

@@ -5,6 +5,7 @@ import dev.strata.format.ModelFormatException;
 import dev.strata.format.QuantType;
 import dev.strata.format.Quants;
 import dev.strata.format.TensorEntry;
+import dev.strata.format.safetensors.PackedMatrices;
 import dev.strata.model.ngram.MappedNgramTable;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

@@ -9,8 +9,10 @@ import dev.strata.format.ModelFormatException;
 import dev.strata.format.QuantType;
 import dev.strata.format.Quants;
 import dev.strata.format.TensorEntry;
+import dev.strata.format.safetensors.PackedMatrices;
+import dev.strata.format.safetensors.PackedMatrices.Packing;
 import dev.strata.model.ModelConfig.Architecture;
-import dev.strata.model.PackedMatrices.Packing;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

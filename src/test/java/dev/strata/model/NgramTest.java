@@ -3,6 +3,7 @@ package dev.strata.model;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.strata.format.safetensors.PackedMatrices;
 import dev.strata.model.ngram.MappedNgramTable;
 import dev.strata.model.ngram.NgramHash;
 import java.lang.foreign.MemorySegment;

@@ -1,6 +1,7 @@
 package dev.strata.model;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -9,6 +10,8 @@ import dev.strata.device.reference.ReferenceBackend;
 import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
 import dev.strata.format.ModelFormatException;
+import dev.strata.format.convert.Conversion;
+import dev.strata.format.convert.TypePlan;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -162,6 +165,25 @@ class PackedCheckpointTest {
         float[][] actual = logits(packed.write(folder.resolve("packed"), ORIGINAL));
         for (int i = 0; i < expected.length; i++) {
             assertArrayEquals(expected[i], actual[i], 2e-5f, "position " + i);
+        }
+        assertConvertedAlike(expected);
+    }
+
+    /** Packed matrices are converted to what they stand for; NVFP4 experts keep their blocks and factors. */
+    private void assertConvertedAlike(float[][] expected) throws IOException {
+        Path target = folder.resolve("converted.gguf");
+        boolean nvfp4;
+        try (ModelFiles files = ModelFileOpener.open(folder.resolve("packed"))) {
+            nvfp4 = files.tensors().stream().anyMatch(tensor -> tensor.dtype().equals("U8"));
+            TypePlan types = TypePlan.parse(nvfp4 ? "F32,experts=keep" : "keep");
+            Conversion.of(files, types).run(target, false, 2, (bytes, tensor) -> {});
+        }
+        try (ModelFiles files = ModelFileOpener.open(target)) {
+            assertEquals(nvfp4, files.find("blk.0.ffn_up_exps.scale").isPresent());
+        }
+        float[][] actual = logits(target);
+        for (int i = 0; i < expected.length; i++) {
+            assertArrayEquals(expected[i], actual[i], 2e-4f, "converted, position " + i);
         }
     }
 

@@ -2,6 +2,7 @@ package dev.strata.format.convert;
 
 import dev.strata.format.ModelFiles;
 import dev.strata.format.QuantType;
+import dev.strata.format.TensorRole;
 import dev.strata.format.gguf.GgufTensor;
 import dev.strata.format.gguf.GgufValue;
 import dev.strata.format.gguf.GgufWriter;
@@ -11,11 +12,30 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** A planned conversion with the type of each tensor decided: what {@link #run} will write. */
 public final class Conversion {
-    /** One tensor of the result. */
-    public record Item(OutputTensor source, GgufTensor target) {}
+    /** One tensor of the result; with factors where its type needs some beside it. */
+    public static final class Item {
+        private final OutputTensor source;
+        private final GgufTensor target;
+        private final Optional<Factors.Chosen> factors;
+
+        private Item(OutputTensor source, GgufTensor target, Optional<Factors.Chosen> factors) {
+            this.source = source;
+            this.target = target;
+            this.factors = factors;
+        }
+
+        public OutputTensor source() {
+            return source;
+        }
+
+        public GgufTensor target() {
+            return target;
+        }
+    }
 
     private final ConversionPlan plan;
     private final List<Item> items;
@@ -36,9 +56,27 @@ public final class Conversion {
         List<Item> items = new ArrayList<>();
         for (OutputTensor tensor : plan.tensors()) {
             QuantType type = types.choose(tensor, tensor.rows().storedType());
-            items.add(new Item(tensor, new GgufTensor(tensor.name(), type, tensor.shape())));
+            GgufTensor target = new GgufTensor(tensor.name(), type, tensor.shape());
+            if (type == QuantType.NVFP4) {
+                int slices = tensor.shape().size() == 3 ? Math.toIntExact(tensor.shape().getFirst()) : 1;
+                Factors.Chosen factors = new Factors.Chosen(tensor.rows(), slices);
+                items.add(new Item(tensor, target, Optional.of(factors)));
+                items.add(factorItem(tensor, factors));
+            } else {
+                items.add(new Item(tensor, target, Optional.empty()));
+            }
         }
         return new Conversion(plan, items);
+    }
+
+    /** The factors beside an NVFP4 tensor, one for each expert or one for all; worked out when they are written. */
+    private static Item factorItem(OutputTensor tensor, Factors.Chosen factors) {
+        String name = tensor.name().replaceFirst("\\.weight$", "") + ".scale";
+        int slices = factors.slices();
+        Rows rows = new Rows.Derived(
+                1, slices, QuantType.F32, (row, target, at) -> System.arraycopy(factors.get(), 0, target, at, slices));
+        OutputTensor scale = new OutputTensor(name, List.of((long) slices), rows, TensorRole.PARAMETER, tensor.draft());
+        return new Item(scale, new GgufTensor(name, QuantType.F32, scale.shape()), Optional.empty());
     }
 
     public ConversionPlan plan() {
@@ -72,7 +110,13 @@ public final class Conversion {
         try (GgufWriter writer = GgufWriter.create(target, overwrite, metadata, tensors);
                 TensorEncoder encoder = new TensorEncoder(writer, threads, progress)) {
             for (int i = 0; i < items.size(); i++) {
-                encoder.encode(i, items.get(i).source.rows());
+                Item item = items.get(i);
+                Rows rows = item.source.rows();
+                encoder.encode(
+                        i,
+                        item.factors
+                                .map(factors -> Factors.removed(rows, factors.get()))
+                                .orElse(rows));
             }
             encoder.finish();
             writer.commit();

@@ -121,6 +121,10 @@ final class HuggingFaceMetadata {
     }
 
     private void gatedResidual() {
+        // GGUF files of this family have the sigmoid gate; the key is Strata's own, for models that differ.
+        config.string("output_gate_type")
+                .filter(gate -> !gate.equals("sigmoid"))
+                .ifPresent(gate -> put("ssm.output_gate", GgufValue.string(gate)));
         copy("hc_count", "hyper_connection.count");
         copy("hc_lowrank", "hyper_connection.low_rank");
         copy("indexer_n_heads", "attention.indexer.head_count");

@@ -38,7 +38,8 @@ final class HuggingFaceTensors {
     }
 
     boolean has(String name) {
-        return files.find(fullName(name)).isPresent();
+        return files.find(fullName(name)).isPresent()
+                || files.find(fullName(name) + "_packed").isPresent();
     }
 
     Optional<TensorEntry> find(String name) {
@@ -52,9 +53,7 @@ final class HuggingFaceTensors {
 
     /** The rows of a tensor that has to be there, dequantized where its checkpoint is FP8 or NVFP4. */
     Rows rows(String name) {
-        TensorEntry tensor = entry(name);
-        used.add(tensor.name());
-        return PackedRows.of(files, tensor, used);
+        return PackedRows.of(files, fullName(name), used);
     }
 
     /** Checks and gives the rows of a matrix of this shape. */

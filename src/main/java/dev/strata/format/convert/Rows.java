@@ -22,9 +22,17 @@ public interface Rows {
     /** Reads row {@code row} to {@code target} from {@code at} on. Any thread may call it. */
     void read(long row, float[] target, int at);
 
-    /** The bytes of {@code rows} rows from {@code first} on where they are stored unchanged in {@code type}, else null. */
+    /**
+     * The bytes of {@code rows} rows from {@code first} on where they are stored in {@code type}, else null. They give the rows once
+     * multiplied by {@link #storedFactor}.
+     */
     default @Nullable MemorySegment stored(QuantType type, long first, long rows) {
         return null;
+    }
+
+    /** What the bytes of {@link #stored} at row {@code row} have to be multiplied by. */
+    default float storedFactor(long row) {
+        return 1;
     }
 
     /** The type that the rows are stored in, or the nearest of plain floats where they are made from others. */
@@ -72,8 +80,10 @@ public interface Rows {
     /** Row r of the result is row {@code source.applyAsLong(r)} of this; {@code count} rows. */
     default Rows picked(long count, LongUnaryOperator source) {
         Rows from = this;
+        // Rearranged rows are no longer found by their blocks and factor, and encoding them again would cost accuracy.
+        QuantType type = storedType() == QuantType.NVFP4 ? QuantType.BF16 : storedType();
         return new Derived(
-                count, width(), storedType(), (row, target, at) -> from.read(source.applyAsLong(row), target, at));
+                count, width(), type, (row, target, at) -> from.read(source.applyAsLong(row), target, at));
     }
 
     /** {@code count} rows from {@code first} on. */
@@ -85,7 +95,7 @@ public interface Rows {
     default Rows columns(IntUnaryOperator source) {
         Rows from = this;
         int width = width();
-        return new Derived(count(), width, storedType(), (row, target, at) -> {
+        return new Derived(count(), width, storedType() == QuantType.NVFP4 ? QuantType.BF16 : storedType(), (row, target, at) -> {
             float[] whole = new float[width];
             from.read(row, whole, 0);
             for (int i = 0; i < width; i++) {
@@ -183,6 +193,11 @@ public interface Rows {
         @Override
         public @Nullable MemorySegment stored(QuantType type, long from, long rows) {
             return source.stored(type, first + from, rows);
+        }
+
+        @Override
+        public float storedFactor(long row) {
+            return source.storedFactor(first + row);
         }
     }
 }

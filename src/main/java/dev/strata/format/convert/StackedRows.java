@@ -47,6 +47,12 @@ record StackedRows(List<Rows> parts, long[] starts) implements Rows {
         return first + rows <= starts[part + 1] ? parts.get(part).stored(type, first - starts[part], rows) : null;
     }
 
+    @Override
+    public float storedFactor(long row) {
+        int part = part(row);
+        return parts.get(part).storedFactor(row - starts[part]);
+    }
+
     private int part(long row) {
         int found = Arrays.binarySearch(starts, row);
         int part = found >= 0 ? found : -found - 2;

@@ -1,5 +1,6 @@
 package dev.strata.format.convert;
 
+import dev.strata.format.ModelFormatException;
 import dev.strata.format.Quants;
 import dev.strata.format.gguf.GgufTensor;
 import dev.strata.format.gguf.GgufWriter;
@@ -62,12 +63,18 @@ final class TensorEncoder implements AutoCloseable {
     private void piece(int index, GgufTensor tensor, Rows rows, long first, int count) throws IOException {
         MemorySegment stored = rows.stored(tensor.type(), first, count);
         ByteBuffer bytes;
-        if (stored != null) {
+        if (stored != null && rows.storedFactor(first) == 1) {
             bytes = stored.asByteBuffer();
         } else {
             float[] values = new float[Math.multiplyExact(count, rows.width())];
             for (int row = 0; row < count; row++) {
                 rows.read(first + row, values, row * rows.width());
+            }
+            for (int i = 0; i < values.length; i++) {
+                if (!Float.isFinite(values[i])) {
+                    throw new ModelFormatException("tensor " + tensor.name() + " has the value " + values[i] + " in row "
+                            + (first + i / rows.width()) + "; the source is damaged");
+                }
             }
             byte[] encoded = new byte[Math.toIntExact(count * tensor.rowBytes())];
             Quants.encode(tensor.type(), values, 0, values.length, MemorySegment.ofArray(encoded), 0);

@@ -88,7 +88,10 @@ public final class TypePlan {
 
     /** The type for a tensor, fallen back to one whose blocks divide its rows; {@code stored} is its present type. */
     public QuantType choose(OutputTensor tensor, QuantType stored) {
-        return fitting(wanted(tensor).orElse(stored), tensor.rows().width());
+        QuantType type = wanted(tensor).orElse(stored);
+        boolean table = tensor.role() == TensorRole.EMBEDDING || tensor.role() == TensorRole.NGRAM;
+        // Rows of tables are read, not multiplied, and readers apply NVFP4's factor to products only.
+        return fitting(table && type == QuantType.NVFP4 ? QuantType.IQ4_NL : type, tensor.rows().width());
     }
 
     private Optional<QuantType> wanted(OutputTensor tensor) {

@@ -1,4 +1,4 @@
-package dev.strata.model;
+package dev.strata.format.safetensors;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
@@ -16,18 +16,18 @@ import java.util.Optional;
  * Matrices of quantized safetensors checkpoints, brought to a stored type that backends multiply with. FP8 with scales (one a tensor,
  * a row, or a tile of 128 x 128) becomes BF16; NVFP4 of both published layouts becomes NVFP4 blocks, bit for bit, with its factor.
  */
-final class PackedMatrices {
+public final class PackedMatrices {
     private static final int TILE = 128;
     private static final int GROUP = 16;
     private static final float[] FP8 = fp8();
 
     /** The value of an E4M3 byte. */
-    static float fp8(byte bits) {
+    public static float fp8(byte bits) {
         return FP8[bits & 0xFF];
     }
 
     /** How a matrix is stored. */
-    enum Packing {
+    public enum Packing {
         /** As it is. */
         PLAIN,
         FP8,
@@ -36,12 +36,12 @@ final class PackedMatrices {
 
     private final ModelFiles files;
 
-    PackedMatrices(ModelFiles files) {
+    public PackedMatrices(ModelFiles files) {
         this.files = files;
     }
 
     /** How the matrix {@code name} (with its {@code .weight}) is packed; empty when it is not there at all. */
-    Optional<Packing> packing(String name) {
+    public Optional<Packing> packing(String name) {
         Optional<TensorEntry> plain = files.find(name);
         if (plain.isPresent()) {
             return Optional.of(
@@ -55,7 +55,7 @@ final class PackedMatrices {
     }
 
     /** The type that a packed matrix becomes. */
-    static QuantType type(Packing packing) {
+    public static QuantType type(Packing packing) {
         return packing == Packing.FP8 ? QuantType.BF16 : QuantType.NVFP4;
     }
 
@@ -64,7 +64,7 @@ final class PackedMatrices {
      *
      * @return the factor on all its values
      */
-    float write(String name, Packing packing, int outputs, int inputs, MemorySegment target) {
+    public float write(String name, Packing packing, int outputs, int inputs, MemorySegment target) {
         if (packing == Packing.NVFP4) {
             writeNvfp4(name, outputs, inputs, target);
             return factor(name);
@@ -74,7 +74,7 @@ final class PackedMatrices {
     }
 
     /** The factor of an NVFP4 matrix: a multiplier in one layout, a divisor in the other. */
-    float factor(String name) {
+    public float factor(String name) {
         Optional<TensorEntry> multiplier = files.find(name + "_scale_2");
         if (multiplier.isPresent()) {
             return finite(multiplier.get(), scalar(multiplier.get()));
@@ -84,7 +84,7 @@ final class PackedMatrices {
     }
 
     /** Writes an NVFP4 matrix as blocks: four scales, then the values of each group as halves instead of neighbours. */
-    void writeNvfp4(String name, int outputs, int inputs, MemorySegment target) {
+    public void writeNvfp4(String name, int outputs, int inputs, MemorySegment target) {
         TensorEntry packed = files.find(name + "_packed").orElseGet(() -> require(name));
         TensorEntry scales = require(name + "_scale");
         if (inputs % QuantType.NVFP4.blockElements() != 0
@@ -93,11 +93,15 @@ final class PackedMatrices {
             throw new ModelFormatException(files.path() + ": tensor " + packed.name() + " has shape " + packed.shape()
                     + " with scales " + scales.shape() + ", expected 4-bit values of [" + outputs + ", " + inputs + "]");
         }
-        MemorySegment values = files.data(packed);
-        MemorySegment factors = files.data(scales);
+        repackNvfp4(files.data(packed), files.data(scales), 0, (long) outputs * inputs / 64, target);
+    }
+
+    /** Writes {@code blocks} blocks from number {@code first} on of values in pairs with a scale for each 16. */
+    public static void repackNvfp4(
+            MemorySegment values, MemorySegment factors, long first, long blocks, MemorySegment target) {
         byte[] group = new byte[GROUP / 2];
-        for (long block = 0; block < (long) outputs * inputs / 64; block++) {
-            long at = block * QuantType.NVFP4.blockBytes();
+        for (long block = first; block < first + blocks; block++) {
+            long at = (block - first) * QuantType.NVFP4.blockBytes();
             MemorySegment.copy(factors, block * 4, target, at, 4);
             for (int g = 0; g < 4; g++) {
                 MemorySegment.copy(values, JAVA_BYTE, (block * 4 + g) * group.length, group, 0, group.length);
@@ -111,12 +115,13 @@ final class PackedMatrices {
         }
     }
 
+    /** Element {@code element} of E2M1 values packed in pairs, the even one low. */
     private static int nibble(byte[] pairs, int element) {
         return pairs[element / 2] >> 4 * (element % 2) & 15;
     }
 
     /** Writes an FP8 matrix as BF16 values, rounded to nearest even. */
-    void writeFp8(String name, int outputs, int inputs, MemorySegment target) {
+    public void writeFp8(String name, int outputs, int inputs, MemorySegment target) {
         TensorEntry entry = require(name);
         if (entry.bytes() != (long) outputs * inputs) {
             throw new ModelFormatException(files.path() + ": tensor " + name + " has shape " + entry.shape()
@@ -135,13 +140,14 @@ final class PackedMatrices {
     }
 
     /** One factor for every tile of {@code rowStep x columnStep} elements. */
-    private record Scales(float[] values, int rowStep, int columnStep, int columns) {
-        float at(int row, int column) {
+    public record Scales(float[] values, int rowStep, int columnStep, int columns) {
+        public float at(int row, int column) {
             return values[row / rowStep * columns + column / columnStep];
         }
     }
 
-    private Scales scales(String name, int outputs, int inputs) {
+    /** The factors of the FP8 matrix {@code name}. */
+    public Scales scales(String name, int outputs, int inputs) {
         TensorEntry entry = files.find(name + "_scale_inv").orElseGet(() -> require(name + "_scale"));
         float[] values = new float[Math.toIntExact(entry.elements())];
         Quants.decode(entry.type(), files.data(entry), 0, values, 0, values.length);
