@@ -1,6 +1,6 @@
 // The table of kernels: one instance for each instruction set, filled by the files under isa/.
 //
-// Quantized activations: blocks of 32 values as int16 (14 bits and sign), the 16 even elements first, then the 16 odd ones; one
+// Quantized activations: blocks of 32 values as int16, the 16 even elements first, then the 16 odd ones; one
 // float32 factor d a block and s = d * (sum of the block). Rows are padded with zeros to whole runs of 8 blocks.
 #pragma once
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace strata {
 
 // Rows that one dot call takes.
 constexpr int MAX_DOT_ROWS = 8;
-// Largest value of a quantized activation: 32 products with 13-bit weights stay below 2^31.
-constexpr int ACTIVATION_LIMIT = 16383;
+// Largest value of a quantized activation. Unpacked weights are at most 1333 (IQ2_XS: 43 x 31), so 32 products stay below 2^31.
+constexpr int ACTIVATION_LIMIT = 32767;
 
 // One activation row in the form that a type's products read: float32, or quantized.
 struct Row {

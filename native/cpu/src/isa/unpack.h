@@ -206,18 +206,21 @@ static inline __m256i halfFactors(__m128i factors, int sub) {
 
 struct UnpackQ6_K : Base {
     static constexpr int SUBS = 8, BYTES = 210;
+    static constexpr int HALVES = 2;
     static inline Pair unpack(const uint8_t* p, int sub) {
         int h = sub / 4, r = sub % 4;
         __m256i ql = _mm256_loadu_si256((const __m256i*)(p + 64 * h + 32 * (r % 2)));
         __m256i qh = _mm256_loadu_si256((const __m256i*)(p + 128 + 32 * h));
         __m256i n = _mm256_and_si256(_mm256_srli_epi16(ql, 4 * (r / 2)), _mm256_set1_epi8(15));
         __m256i top = _mm256_and_si256(_mm256_srli_epi16(qh, 2 * r), _mm256_set1_epi8(3));
-        __m256i bytes = _mm256_sub_epi8(_mm256_or_si256(n, _mm256_slli_epi16(top, 4)), _mm256_set1_epi8(32));
-        Pair w = signedPair(bytes);
-        __m256i factor = halfFactors(_mm_loadu_si128((const __m128i*)(p + 192)), sub);
-        return {_mm256_mullo_epi16(w.even, factor), _mm256_mullo_epi16(w.odd, factor)};
+        return signedPair(_mm256_sub_epi8(_mm256_or_si256(n, _mm256_slli_epi16(top, 4)), _mm256_set1_epi8(32)));
     }
-    static inline __m256 scales(const uint8_t* p, int) { return _mm256_set1_ps(half(p + 208)); }
+    static inline void scales16(const uint8_t* p, int, float* out) {
+        __m256 d = _mm256_set1_ps(half(p + 208));
+        __m128i s = _mm_loadu_si128((const __m128i*)(p + 192));
+        _mm256_storeu_ps(out, _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(s))));
+        _mm256_storeu_ps(out + 8, _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(s, 8)))));
+    }
 };
 
 struct UnpackIQ4_XS : Base {
