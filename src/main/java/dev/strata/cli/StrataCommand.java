@@ -26,7 +26,7 @@ import picocli.CommandLine.Spec;
         versionProvider = Version.class,
         sortOptions = false,
         usageHelpAutoWidth = true,
-        subcommands = {ConvertCommand.class, LogitsCommand.class, TokenizeCommand.class, BenchCommand.class})
+        subcommands = {ConvertCommand.class, LogitsCommand.class, TokenizeCommand.class, BenchCommand.class, PromptPathCommand.class})
 public final class StrataCommand implements Callable<Integer> {
     @Option(names = "--serve", description = "Serve the model over HTTP.")
     private boolean serve;

@@ -69,7 +69,41 @@ final class ExpertHome implements AutoCloseable {
      */
     static Loaded load(
             ModelFiles files, Backend backend, Options options, ModelOptions room, @Nullable NgramTable table) {
+        return load(files, backend, options, room, table, null);
+    }
+
+    /** Experts in RAM that several loads use, one after the other. */
+    record Shared(TieredExpertSource source) implements AutoCloseable {
+        @Override
+        public void close() {
+            source.close();
+        }
+    }
+
+    /** Brings the experts where the options say, for several loads on a device. */
+    static Shared share(ModelFiles files, Options options) {
+        if (ExpertSources.open(files, options, true) instanceof TieredExpertSource tiered) {
+            return new Shared(tiered);
+        }
+        throw new IllegalStateException("experts for a device are always tiered");
+    }
+
+    /**
+     * Loads.
+     *
+     * @param shared experts to use, which stay their owner's; null: the home's own
+     */
+    static Loaded load(
+            ModelFiles files,
+            Backend backend,
+            Options options,
+            ModelOptions room,
+            @Nullable NgramTable table,
+            @Nullable Shared shared) {
         Device device = Backends.device(backend);
+        if (device != null && shared != null) {
+            return place(files, backend, device, options, room, shared.source(), table, false);
+        }
         if (device != null && fits(files, device, options, room)) {
             Model model = ModelLoader.load(files, backend, room, ExpertSources.mapped(files), table);
             return new Loaded(model, new ExpertHome(null, null, null, Optional.empty()));
@@ -80,7 +114,7 @@ final class ExpertHome implements AutoCloseable {
                 Model model = ModelLoader.load(files, backend, room, source, table);
                 return new Loaded(model, new ExpertHome(null, null, null, Optional.empty()));
             }
-            return place(files, backend, device, options, room, tiered, table);
+            return place(files, backend, device, options, room, tiered, table, true);
         } catch (RuntimeException | Error failed) {
             source.close();
             throw failed;
@@ -109,13 +143,14 @@ final class ExpertHome implements AutoCloseable {
             Options options,
             ModelOptions room,
             TieredExpertSource source,
-            @Nullable NgramTable table) {
+            @Nullable NgramTable table,
+            boolean owned) {
         ArenaLayout layout = source.arenaLayout();
         ExpertProfile profile = profile(options.tiers(), layout);
         PinnedRanges pinned = pin(device, source, options, profile);
         DeferredPlacement deferred = DeferredPlacement.create(device, layout);
         ExpertHome home =
-                new ExpertHome(source, pinned, deferred, options.tiers().profileSave());
+                new ExpertHome(owned ? source : null, pinned, deferred, options.tiers().profileSave());
         Model model = ModelLoader.load(files, backend, room, deferred, table);
         try {
             warm(model);

@@ -1,0 +1,120 @@
+package dev.strata.cli;
+
+import dev.strata.config.EngineOptions;
+import dev.strata.config.Options;
+import dev.strata.engine.LinkBenchmark;
+import dev.strata.engine.PromptArm;
+import dev.strata.engine.PromptBenchmark;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code strata bench-prompt-path}: what pinning and staging cost. */
+@Command(
+        name = "bench-prompt-path",
+        description = "Measures how fast experts reach a card: pinned, staged, and by the sizes of the stager.",
+        mixinStandardHelpOptions = true,
+        sortOptions = false)
+final class PromptPathCommand implements Callable<Integer> {
+    @Mixin
+    private ModelFlags flags = new ModelFlags();
+
+    @Mixin
+    private TierFlags tiers = new TierFlags();
+
+    @Option(
+            names = "--arms",
+            paramLabel = "PIN/SIZING[,...]",
+            description = "Settings to compare: none, a number of GiB or 0 (all) for what is pinned;"
+                    + " old, reference, reference8 or pieces for the stager. Default: all of them.")
+    private String arms = "all";
+
+    @Option(names = "--link-only", description = "Stream random experts without a model and compute nothing.")
+    private boolean linkOnly;
+
+    @Option(names = "--layers", paramLabel = "N", description = "With --link-only: layers of 512 experts. Default: 48.")
+    private int layers = 48;
+
+    @Option(names = "--passes", paramLabel = "N", description = "With --link-only: passes that count. Default: 3.")
+    private int passes = 3;
+
+    @Option(names = "--long", paramLabel = "N", description = "Tokens of the long prompts. Default: 32768.")
+    private int longPrompt = 32_768;
+
+    @Option(names = "--short", paramLabel = "N", description = "Tokens of the short prompts. Default: 2048.")
+    private int shortPrompt = 2048;
+
+    @Option(names = "--deterministic", description = "Compute so that all arms must give the same hash.")
+    private boolean deterministic;
+
+    @Option(names = "--append", paramLabel = "FILE", description = "Also append every result to a file, a line of JSON each.")
+    private @Nullable Path append;
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Override
+    public Integer call() {
+        Counts.require("--layers", layers, 1);
+        Counts.require("--passes", passes, 1);
+        Counts.require("--long", longPrompt, 256);
+        Counts.require("--short", shortPrompt, 1);
+        List<PromptArm> chosen = PromptArm.parse(arms);
+        EngineOptions standard = EngineOptions.DEFAULTS;
+        EngineOptions engine = new EngineOptions(
+                standard.backend(),
+                standard.threads(),
+                standard.kv(),
+                longPrompt + 64,
+                1,
+                Math.min(8192, longPrompt),
+                1,
+                0,
+                standard.checkpointEvery(),
+                0,
+                EngineOptions.Speculation.OFF,
+                deterministic);
+        Options plain = flags.options(engine, List.of());
+        Options options = plain.withTiers(tiers.options(plain.variables()));
+        if (linkOnly) {
+            new LinkBenchmark(options, layers, 512, passes).run(chosen, this::tell);
+        } else {
+            new PromptBenchmark(options, longPrompt, shortPrompt).run(chosen, this::tell);
+        }
+        return 0;
+    }
+
+    private void tell(Map<String, Object> result) {
+        String line = JsonText.of(result).replace("\n", " ");
+        PrintWriter out = spec.commandLine().getOut();
+        out.println(line);
+        out.flush();
+        Path file = append;
+        if (file != null) {
+            try {
+                Files.writeString(
+                        file,
+                        line + "\n",
+                        StandardCharsets.UTF_8,
+                        StandardOpenOption.CREATE,
+                        StandardOpenOption.APPEND);
+            } catch (IOException failed) {
+                throw new UncheckedIOException(failed);
+            }
+        }
+    }
+}
