@@ -15,6 +15,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /** Takes every request to its endpoint on a virtual thread: checks, routing, errors and the log line. */
 public final class Dispatcher {
@@ -216,14 +217,17 @@ public final class Dispatcher {
         int status = exchange.isDisconnected() || exchange.status() == 0 ? CLIENT_GONE : exchange.status();
         double seconds = exchange.elapsedNanos() / 1e9;
         metrics.request(exchange.method(), route, status, seconds);
-        REQUESTS.info(
-                "{} {} {} {} {} ms{}",
-                exchange.clientAddress(),
-                exchange.method(),
-                printable(exchange.path()),
-                status,
-                Math.round(seconds * 1000),
-                exchange.note());
+        // Supervisors and the page ask every second; what they ask is of no interest unless it fails.
+        Level level = exchange.method().equals("GET") && status < 500 ? Level.DEBUG : Level.INFO;
+        REQUESTS.atLevel(level)
+                .log(
+                        "{} {} {} {} {} ms{}",
+                        exchange.clientAddress(),
+                        exchange.method(),
+                        printable(exchange.path()),
+                        status,
+                        Math.round(seconds * 1000),
+                        exchange.note());
     }
 
     private void signalIdle() {

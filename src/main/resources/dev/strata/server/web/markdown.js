@@ -1,7 +1,7 @@
 // Markdown to DOM nodes, without innerHTML: what the model writes can never become markup of its own.
 import { highlight } from "./highlight.js";
 
-const INLINE = /(`+)([\s\S]+?)\1|\*\*([^\s*](?:[\s\S]*?[^\s])?)\*\*|\*([^\s*](?:[^*]*?[^\s*])?)\*|(?<![\w_])_([^\s_](?:[^_]*?[^\s_])?)_(?![\w_])|~~([^~]+)~~|\[([^\]]+)\]\(([^\s)]+)\)|(https?:\/\/[^\s<>"')\]]+)/g;
+const INLINE = /(`+)([\s\S]+?)\1|\*\*([^\s*](?:[\s\S]*?[^\s])?)\*\*|\*([^\s*](?:[^*]*?[^\s*])?)\*|(?<![\w_])_([^\s_](?:[^_]*?[^\s_])?)_(?![\w_])|~~([^~]+)~~|\[([^\]]+)\]\(([^\s)]+)\)|(https?:\/\/[^\s<>"')\]]*[^\s<>"')\].,;:!?])/g;
 
 /** Splits text into blocks; each has its source, so that a caller can tell which ones changed. */
 export function blocks(text) {
