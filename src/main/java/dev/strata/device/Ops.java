@@ -28,6 +28,16 @@ public interface Ops {
     /** out[r] = scale * W in[r]. */
     void matmul(Weight weight, Tensor in, Tensor out);
 
+    /**
+     * Several products of the same rows: {@code outs[i]} as by {@link #matmul} with {@code weights[i]}. A backend may read (and convert)
+     * the rows once for all of them.
+     */
+    default void matmulAll(Weight[] weights, Tensor in, Tensor[] outs) {
+        for (int i = 0; i < weights.length; i++) {
+            matmul(weights[i], in, outs[i]);
+        }
+    }
+
     /** into[r] += scale * W in[r]. */
     void matmulAdd(Weight weight, Tensor in, Tensor into);
 

@@ -15,9 +15,9 @@ import org.jspecify.annotations.Nullable;
 final class AttentionBlock implements MixerBlock {
     private final Ops ops;
     private final AttentionShape shape;
-    private final Weight query;
-    private final Weight key;
-    private final Weight value;
+    /** Queries (with gates), keys, values; then what the selector needs. */
+    private final Weight[] inputs;
+
     private final Weight output;
     private final Tensor queryNorm;
     private final Tensor keyNorm;
@@ -41,9 +41,14 @@ final class AttentionBlock implements MixerBlock {
         Backend backend = workspace.backend();
         this.ops = backend.ops();
         this.shape = shape;
-        this.query = backend.weight(weights.matrix(Role.QUERY, layer, shape.projectedColumns(), hidden));
-        this.key = backend.weight(weights.matrix(Role.KEY, layer, shape.kvColumns(), hidden));
-        this.value = backend.weight(weights.matrix(Role.VALUE, layer, shape.kvColumns(), hidden));
+        List<Weight> projections = new ArrayList<>();
+        projections.add(backend.weight(weights.matrix(Role.QUERY, layer, shape.projectedColumns(), hidden)));
+        projections.add(backend.weight(weights.matrix(Role.KEY, layer, shape.kvColumns(), hidden)));
+        projections.add(backend.weight(weights.matrix(Role.VALUE, layer, shape.kvColumns(), hidden)));
+        if (selector != null) {
+            projections.addAll(List.of(selector.inputs()));
+        }
+        this.inputs = projections.toArray(new Weight[0]);
         this.output = backend.weight(weights.matrix(Role.ATTENTION_OUTPUT, layer, hidden, shape.queryColumns()));
         this.queryNorm = backend.parameter(weights.parameter(Role.QUERY_NORM, layer, 1, shape.headSize()));
         this.keyNorm = backend.parameter(weights.parameter(Role.KEY_NORM, layer, 1, shape.headSize()));
@@ -82,18 +87,26 @@ final class AttentionBlock implements MixerBlock {
         int rows = x.rows();
         Tensor q = queries.rows(rows);
         Tensor g = gates == null ? null : gates.rows(rows);
-        ops.matmul(query, x, projected.rows(rows));
-        ops.matmul(key, x, keys.rows(rows));
-        ops.matmul(value, x, values.rows(rows));
-        ops.attentionInputs(
-                shape, projected.rows(rows), keys.rows(rows), values.rows(rows), queryNorm, keyNorm, kv, batch, q, g);
-        LayerState.Selection selection = selector == null ? null : selector.select(x, batch);
+        Tensor p = projected.rows(rows);
+        Tensor k = keys.rows(rows);
+        Tensor v = values.rows(rows);
+        ops.matmulAll(inputs, x, projectionsOf(rows, p, k, v));
+        ops.attentionInputs(shape, p, k, v, queryNorm, keyNorm, kv, batch, q, g);
+        LayerState.Selection selection = selector == null ? null : selector.select(batch);
         ops.attention(shape, q, kv, selection, g, batch, attended.rows(rows));
         if (add) {
             ops.matmulAdd(output, attended.rows(rows), out);
         } else {
             ops.matmul(output, attended.rows(rows), out);
         }
+    }
+
+    private Tensor[] projectionsOf(int rows, Tensor p, Tensor k, Tensor v) {
+        if (selector == null) {
+            return new Tensor[] {p, k, v};
+        }
+        Tensor[] index = selector.projected(rows);
+        return new Tensor[] {p, k, v, index[0], index[1]};
     }
 
     @Override

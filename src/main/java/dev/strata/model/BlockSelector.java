@@ -68,13 +68,20 @@ final class BlockSelector {
                 backend.selection(shape, options.maxRows(), options.pages() * Batch.PAGE));
     }
 
-    /** Appends the rows' index keys and chooses blocks for them. */
-    LayerState.Selection select(Tensor x, Batch batch) {
-        int rows = x.rows();
-        ops.matmul(query, x, queries.rows(rows));
-        ops.matmul(key, x, keys.rows(rows));
-        ops.indexKeys(shape, keys.rows(rows), keyNorm, index, batch);
-        ops.selectBlocks(shape, queries.rows(rows), queryNorm, index, batch, selection);
+    /** The projections that {@link #select} needs: index queries and the index key. */
+    Weight[] inputs() {
+        return new Weight[] {query, key};
+    }
+
+    /** Where those projections of {@code rows} rows go. */
+    Tensor[] projected(int rows) {
+        return new Tensor[] {queries.rows(rows), keys.rows(rows)};
+    }
+
+    /** Appends the rows' index keys and chooses blocks for them, from projections that are in place. */
+    LayerState.Selection select(Batch batch) {
+        ops.indexKeys(shape, keys.rows(batch.rows()), keyNorm, index, batch);
+        ops.selectBlocks(shape, queries.rows(batch.rows()), queryNorm, index, batch, selection);
         return selection;
     }
 

@@ -14,10 +14,9 @@ import java.util.List;
 final class DeltaNetBlock implements MixerBlock {
     private final Ops ops;
     private final DeltaShape shape;
-    private final Weight qkv;
-    private final Weight z;
-    private final Weight beta;
-    private final Weight alpha;
+    /** Convolution channels, output gates, beta, alpha. */
+    private final Weight[] inputs;
+
     private final Weight output;
     private final DeltaWeights small;
     private final LayerState.Recurrent state;
@@ -30,13 +29,15 @@ final class DeltaNetBlock implements MixerBlock {
     private DeltaNetBlock(
             Workspace workspace, Weights weights, int layer, DeltaShape shape, int hidden, LayerState.Recurrent state) {
         Backend backend = workspace.backend();
-        DeltaProjections inputs = DeltaProjections.read(weights, layer, shape, hidden);
+        DeltaProjections projections = DeltaProjections.read(weights, layer, shape, hidden);
         this.ops = backend.ops();
         this.shape = shape;
-        this.qkv = backend.weight(inputs.qkv());
-        this.z = backend.weight(inputs.z());
-        this.beta = backend.weight(inputs.beta());
-        this.alpha = backend.weight(inputs.alpha());
+        this.inputs = new Weight[] {
+            backend.weight(projections.qkv()),
+            backend.weight(projections.z()),
+            backend.weight(projections.beta()),
+            backend.weight(projections.alpha())
+        };
         this.output = backend.weight(weights.matrix(Role.DELTA_OUTPUT, layer, hidden, shape.valueColumns()));
         this.small = new DeltaWeights(
                 backend.parameter(weights.parameter(Role.DELTA_CONVOLUTION, layer, shape.channels(), shape.kernel())),
@@ -60,20 +61,12 @@ final class DeltaNetBlock implements MixerBlock {
     @Override
     public void forward(Tensor x, Batch batch, Tensor out, boolean add) {
         int rows = x.rows();
-        ops.matmul(qkv, x, projected.rows(rows));
-        ops.matmul(z, x, gates.rows(rows));
-        ops.matmul(beta, x, betas.rows(rows));
-        ops.matmul(alpha, x, alphas.rows(rows));
-        ops.deltaNet(
-                shape,
-                small,
-                projected.rows(rows),
-                gates.rows(rows),
-                betas.rows(rows),
-                alphas.rows(rows),
-                state,
-                batch,
-                result.rows(rows));
+        Tensor channels = projected.rows(rows);
+        Tensor z = gates.rows(rows);
+        Tensor beta = betas.rows(rows);
+        Tensor alpha = alphas.rows(rows);
+        ops.matmulAll(inputs, x, new Tensor[] {channels, z, beta, alpha});
+        ops.deltaNet(shape, small, channels, z, beta, alpha, state, batch, result.rows(rows));
         if (add) {
             ops.matmulAdd(output, result.rows(rows), out);
         } else {

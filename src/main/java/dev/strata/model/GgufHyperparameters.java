@@ -46,10 +46,16 @@ final class GgufHyperparameters {
                                 .map(Architecture::ggufName)
                                 .toList()));
         this.keys = new Metadata(path, name + ".", files.metadata());
-        this.draftLayers = keys.integer("nextn_predict_layers", 0);
-        this.layers = keys.positive("block_count") - draftLayers;
+        int blocks = keys.positive("block_count");
+        this.draftLayers = keys.integer("nextn_predict_layers", hasDraftTensors(blocks - 1) ? 1 : 0);
+        this.layers = blocks - draftLayers;
         this.hidden = keys.positive("embedding_length");
         this.epsilon = (float) keys.real("attention.layer_norm_rms_epsilon");
+    }
+
+    /** Files that have a draft layer but not the key that says so. */
+    private boolean hasDraftTensors(int block) {
+        return files.find("blk." + block + ".nextn.eh_proj.weight").isPresent();
     }
 
     Hyperparameters read() {

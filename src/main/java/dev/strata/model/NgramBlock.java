@@ -77,11 +77,12 @@ final class NgramBlock {
         long[] rows = new long[batch.rows() * heads];
         for (Batch.Segment segment : batch.segments()) {
             int[] history = segment.history();
-            int[] tokens = new int[history.length + segment.rows()];
-            System.arraycopy(history, 0, tokens, 0, history.length);
-            System.arraycopy(batch.tokens(), segment.firstRow(), tokens, history.length, segment.rows());
+            int known = Math.min(history.length, hash.historyTokens());
+            int[] tokens = new int[known + segment.rows()];
+            System.arraycopy(history, history.length - known, tokens, 0, known);
+            System.arraycopy(batch.tokens(), segment.firstRow(), tokens, known, segment.rows());
             for (int i = 0; i < segment.rows(); i++) {
-                hash.rows(tokens, history.length + i, rows, (segment.firstRow() + i) * heads);
+                hash.rows(tokens, known + i, rows, (segment.firstRow() + i) * heads);
             }
         }
         table.read(rows, rows.length, staging);

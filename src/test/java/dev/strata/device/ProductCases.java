@@ -32,6 +32,11 @@ final class ProductCases {
             cases.add(productAdd(type, 3, 7, inputs(type, 2)));
             cases.add(productAdd(type, 65, 33, inputs(type, 2)));
         }
+        for (int rows : new int[] {1, 3, 8, 40}) {
+            cases.add(products(rows, QuantType.Q4_K, QuantType.Q8_0, QuantType.F32, QuantType.BF16));
+            cases.add(products(rows, QuantType.NVFP4, QuantType.NVFP4, QuantType.NVFP4));
+            cases.add(products(rows, QuantType.IQ3_S, QuantType.Q6_K));
+        }
         for (int size : new int[] {1, 3, 7, 13, 65}) {
             cases.add(product(QuantType.F32, size, size, size, 1));
             cases.add(product(QuantType.BF16, size, size, size, 1));
@@ -47,6 +52,24 @@ final class ProductCases {
             Tensor out = f.output(rows, outputs);
             f.ops().matmul(weight, f.inputView(rows, inputs), out);
             return new float[][] {f.read(out)};
+        });
+    }
+
+    /** Matrices of different types and heights with the same rows. */
+    private static OpCase products(int rows, QuantType... types) {
+        return new OpCase("matmul all " + List.of(types) + " " + rows + " rows", Kind.PRODUCT, f -> {
+            Weight[] weights = new Weight[types.length];
+            Tensor[] outs = new Tensor[types.length];
+            for (int i = 0; i < types.length; i++) {
+                weights[i] = f.weight(types[i], 5 + 27 * i, 512, i == 1 ? 0.7f : 1);
+                outs[i] = f.output(rows, weights[i].outputs());
+            }
+            f.ops().matmulAll(weights, f.inputView(rows, 512), outs);
+            float[][] values = new float[types.length][];
+            for (int i = 0; i < types.length; i++) {
+                values[i] = f.read(outs[i]);
+            }
+            return values;
         });
     }
 
