@@ -83,6 +83,11 @@ public final class ChatRenderer {
         return source.contains("tools");
     }
 
+    /** Whether the model writes calls in the XML dialect ({@code <function=...>}) rather than in Hermes' JSON. */
+    public boolean callsInXml() {
+        return source.contains("<function=");
+    }
+
     /** Whether the model marks its reasoning with {@code <think>}. */
     public boolean supportsReasoning() {
         return source.contains("<think>") || source.contains("</think>") || tokenizer.id("<think>").isPresent();

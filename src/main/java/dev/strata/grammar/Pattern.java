@@ -1,0 +1,23 @@
+package dev.strata.grammar;
+
+import java.util.List;
+
+/** A regular expression, or the right side of a grammar rule. */
+sealed interface Pattern {
+    /** One character of the set. */
+    record Characters(CodePointSet set) implements Pattern {}
+
+    record Text(String text) implements Pattern {}
+
+    record Sequence(List<Pattern> parts) implements Pattern {}
+
+    record Choice(List<Pattern> options) implements Pattern {}
+
+    /** @param most -1: without limit */
+    record Repeat(Pattern part, int least, int most) implements Pattern {}
+
+    /** Another rule of the grammar. */
+    record Rule(String name) implements Pattern {}
+
+    Pattern EMPTY = new Sequence(List.of());
+}
