@@ -2,16 +2,18 @@ package dev.strata.engine;
 
 import dev.strata.api.GenerateRequest;
 import dev.strata.api.Message;
-import dev.strata.api.OutputFormat;
 import dev.strata.api.Prompt;
 import dev.strata.api.ToolChoice;
 import dev.strata.chat.ChatRenderer;
 import dev.strata.chat.FillInPrompt;
 import dev.strata.chat.OutputSyntax;
 import dev.strata.chat.RenderedPrompt;
+import dev.strata.grammar.ConstraintFactory;
+import dev.strata.sampling.TokenConstraint;
 import dev.strata.tokenizer.Tokenizer;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /** The text side of a real model: its tokenizer, its chat template, and the readers of its answers. */
@@ -19,12 +21,14 @@ final class ModelText implements TextSide {
     private final Tokenizer tokenizer;
     private final ChatRenderer renderer;
     private final Set<Integer> ends;
+    private final ConstraintFactory constraints;
 
     /** @param ends tokens that end an answer */
     ModelText(Tokenizer tokenizer, ChatRenderer renderer, Set<Integer> ends) {
         this.tokenizer = tokenizer;
         this.renderer = renderer;
         this.ends = Set.copyOf(ends);
+        constraints = new ConstraintFactory(tokenizer, ends);
     }
 
     @Override
@@ -77,19 +81,20 @@ final class ModelText implements TextSide {
 
     @Override
     public Answer answer(GenerateRequest request, Prepared prompt, int choice) {
-        requirePlain(request);
-        return new ParsedAnswer(tokenizer, syntax(request.prompt(), prompt), request.stop(), choice, null);
+        TokenConstraint constraint = constraint(request, prompt).orElse(null);
+        return new ParsedAnswer(tokenizer, syntax(request.prompt(), prompt), request.stop(), choice, constraint);
     }
 
-    private static void requirePlain(GenerateRequest request) {
-        if (!(request.format() instanceof OutputFormat.Text)) {
-            throw Errors.invalid("response_format", "this build cannot hold answers to an output format");
-        }
-        if (request.prompt() instanceof Prompt.Chat chat
-                && (chat.toolChoice() instanceof ToolChoice.Required
-                        || chat.toolChoice() instanceof ToolChoice.Named)) {
-            throw Errors.invalid("tool_choice", "this build cannot force a tool call");
-        }
+    /** The rule of the answer's format, or of a tool call that the client insists on; either begins behind the reasoning. */
+    private Optional<TokenConstraint> constraint(GenerateRequest request, Prepared prepared) {
+        boolean chatting = request.prompt() instanceof Prompt.Chat;
+        boolean reasoning = chatting && renderer.supportsReasoning();
+        Optional<TokenConstraint> called = request.prompt() instanceof Prompt.Chat chat
+                ? constraints.ofToolChoice(chat, renderer.callsInXml(), reasoning, prepared.insideReasoning())
+                : Optional.empty();
+        return called.isPresent()
+                ? called
+                : constraints.of(request.format(), reasoning, prepared.insideReasoning());
     }
 
     private OutputSyntax syntax(Prompt prompt, Prepared prepared) {

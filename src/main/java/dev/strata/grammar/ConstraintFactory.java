@@ -16,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -28,11 +29,18 @@ public final class ConstraintFactory {
             new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
 
     private final Tokenizer tokenizer;
+    private final Set<Integer> end;
     private final Map<String, GrammarMachine> machines = new LinkedHashMap<>(KEPT, 0.75f, true);
     private @Nullable GrammarVocabulary vocabulary;
 
     public ConstraintFactory(Tokenizer tokenizer) {
+        this(tokenizer, tokenizer.specialTokens().end());
+    }
+
+    /** @param end tokens that end an answer */
+    public ConstraintFactory(Tokenizer tokenizer, Set<Integer> end) {
         this.tokenizer = tokenizer;
+        this.end = Set.copyOf(end);
     }
 
     /**
@@ -133,7 +141,7 @@ public final class ConstraintFactory {
         }
         GrammarVocabulary tokens = vocabulary;
         if (tokens == null) {
-            tokens = GrammarVocabulary.of(tokenizer);
+            tokens = GrammarVocabulary.of(tokenizer, end);
             vocabulary = tokens;
         }
         GrammarMachine machine = new GrammarMachine(automaton.get(), tokens);

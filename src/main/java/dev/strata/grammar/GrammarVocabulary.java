@@ -4,7 +4,9 @@ import dev.strata.tokenizer.Tokenizer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.SortedSet;
+import java.util.TreeSet;
 
 /**
  * The vocabulary as masks are made from it. Inside JSON strings nearly every token is allowed, so what happens there is prepared:
@@ -37,10 +39,10 @@ public final class GrammarVocabulary {
     private final int words;
     private final SortedSet<Integer> end;
 
-    private GrammarVocabulary(Tokenizer tokenizer) {
+    private GrammarVocabulary(Tokenizer tokenizer, SortedSet<Integer> end) {
         this.tokenizer = tokenizer;
         this.words = (tokenizer.vocabularySize() + 63) / 64;
-        this.end = tokenizer.specialTokens().end();
+        this.end = end;
         this.quoteLast = new long[words];
         this.shortTokens = new long[words];
         List<TokenTrie.Entry> entries = new ArrayList<>();
@@ -98,7 +100,14 @@ public final class GrammarVocabulary {
 
     /** Sorts the tokens of a tokenizer; takes some tenths of a second for 150,000 of them. */
     public static GrammarVocabulary of(Tokenizer tokenizer) {
-        return new GrammarVocabulary(tokenizer);
+        return of(tokenizer, tokenizer.specialTokens().end());
+    }
+
+    /** @param end tokens that end an answer, all below the tokenizer's vocabulary size */
+    static GrammarVocabulary of(Tokenizer tokenizer, Set<Integer> end) {
+        SortedSet<Integer> known = new TreeSet<>(end);
+        known.removeIf(token -> token < 0 || token >= tokenizer.vocabularySize());
+        return new GrammarVocabulary(tokenizer, known);
     }
 
     Tokenizer tokenizer() {
