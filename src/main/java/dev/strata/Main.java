@@ -1,6 +1,7 @@
 package dev.strata;
 
 import dev.strata.cli.StrataCommand;
+import dev.strata.engine.Backends;
 
 /** Entry point of the {@code strata} command. */
 public final class Main {
@@ -12,6 +13,10 @@ public final class Main {
         System.setProperty("org.bytedeco.javacpp.nopointergc", "true");
         System.setProperty("org.bytedeco.javacpp.maxBytes", "0");
         System.setProperty("org.bytedeco.javacpp.maxPhysicalBytes", "0");
+        if (arguments.length > 0 && arguments[0].equals("--serve")) {
+            // Found and linked while the command line is read.
+            Thread.ofPlatform().name("strata-prepare").daemon().start(Backends::whyNoCpu);
+        }
         System.exit(StrataCommand.run(arguments));
     }
 }

@@ -1,7 +1,6 @@
 package dev.strata.cli;
 
 import dev.strata.config.Options;
-import dev.strata.engine.Engine;
 import dev.strata.engine.EngineLoader;
 import dev.strata.engine.LoadingEngine;
 import dev.strata.server.HttpServer;
@@ -14,6 +13,8 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -39,16 +40,46 @@ final class Serving implements AutoCloseable {
     /** Listens, then loads the model; meanwhile /health says that it is loading. */
     static Serving start(Options options, ServerOptions serverOptions, Duration drain) throws IOException {
         LoadingEngine engine = new LoadingEngine();
-        HttpServer server = HttpServer.start(engine, serverOptions);
+        // Both take a while and neither needs the other.
+        FutureTask<HttpServer> listening = new FutureTask<>(() -> HttpServer.start(engine, serverOptions));
+        Thread.ofPlatform().name("strata-listen").start(listening);
         try {
-            Engine loaded = EngineLoader.load(options, Serving::endStuck);
-            engine.ready(loaded);
-        } catch (RuntimeException | Error e) {
-            server.close();
-            throw e;
+            engine.ready(EngineLoader.load(options, Serving::endStuck));
+        } catch (RuntimeException | Error failed) {
+            closeWhenListening(listening, failed);
+            throw failed;
+        }
+        HttpServer server;
+        try {
+            server = finished(listening);
+        } catch (IOException | RuntimeException failed) {
+            engine.close();
+            throw failed;
         }
         LOG.info("ready at {}{}", server.address(), sinceStart());
         return new Serving(server, engine, drain);
+    }
+
+    private static HttpServer finished(FutureTask<HttpServer> listening) throws IOException {
+        try {
+            return listening.get();
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof IOException cause) {
+                throw cause;
+            }
+            throw new IllegalStateException("the server could not be started", e.getCause());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted while the server was being started", e);
+        }
+    }
+
+    private static void closeWhenListening(FutureTask<HttpServer> listening, Throwable failed) {
+        try {
+            finished(listening).close();
+        } catch (IOException | RuntimeException alsoFailed) {
+            failed.addSuppressed(alsoFailed);
+        }
     }
 
     private static String sinceStart() {

@@ -25,8 +25,7 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         versionProvider = Version.class,
         sortOptions = false,
-        usageHelpAutoWidth = true,
-        subcommands = {ConvertCommand.class, LogitsCommand.class, TokenizeCommand.class, BenchCommand.class, PromptPathCommand.class})
+        usageHelpAutoWidth = true)
 public final class StrataCommand implements Callable<Integer> {
     @Option(names = "--serve", description = "Serve the model over HTTP.")
     private boolean serve;
@@ -66,7 +65,9 @@ public final class StrataCommand implements Callable<Integer> {
     }
 
     static int run(String[] arguments, PrintWriter out, PrintWriter err) {
-        return new CommandLine(new StrataCommand())
+        CommandLine command = new CommandLine(new StrataCommand());
+        Verbs.add(command, arguments);
+        return command
                 .setCaseInsensitiveEnumValuesAllowed(true)
                 .setAbbreviatedOptionsAllowed(false)
                 .setUnmatchedOptionsArePositionalParams(false)

@@ -201,6 +201,38 @@ class GoldenChatTest {
         assertEquals(3, answer.get("choices").size());
     }
 
+    @ParameterizedTest
+    @ValueSource(doubles = {0, 1})
+    void answersKeepToASchemaWithDraftsOn(double temperature) throws IOException, InterruptedException {
+        ObjectNode body = json.createObjectNode();
+        body.put("temperature", temperature).put("seed", 3).put("max_tokens", 200);
+        body.putArray("messages").addObject().put("role", "user").put("content", "Anna is 31 years old. Give me that.");
+        body.set("response_format", json.readTree("""
+                {"type": "json_schema", "json_schema": {"name": "person", "schema": {
+                  "type": "object", "additionalProperties": false, "required": ["name", "age"],
+                  "properties": {"name": {"type": "string", "maxLength": 12}, "age": {"type": "integer", "minimum": 0, "maximum": 150}}}}}
+                """));
+        JsonNode answer = post("/v1/chat/completions", body);
+        JsonNode person = json.readTree(answer.at("/choices/0/message/content").asText());
+        assertTrue(person.get("name").isTextual(), person.toString());
+        assertTrue(person.get("age").isInt(), person.toString());
+        assertEquals("stop", answer.at("/choices/0/finish_reason").asText());
+    }
+
+    @Test
+    void aToolCallCanBeForced() throws IOException, InterruptedException {
+        ObjectNode body = json.createObjectNode();
+        body.putArray("messages").addObject().put("role", "user").put("content", "Hi");
+        body.set("tools", json.readTree("""
+                [{"type": "function", "function": {"name": "get_time", "description": "The time.", "parameters":
+                  {"type": "object", "properties": {"zone": {"enum": ["UTC", "CET"]}}, "required": ["zone"]}}}]
+                """));
+        body.put("tool_choice", "required").put("max_tokens", 200);
+        JsonNode answer = post("/v1/chat/completions", body);
+        assertEquals("tool_calls", answer.at("/choices/0/finish_reason").asText());
+        assertEquals("get_time", answer.at("/choices/0/message/tool_calls/0/function/name").asText());
+    }
+
     @Test
     void aPromptThatDoesNotFitNamesBothNumbers() throws IOException, InterruptedException {
         ObjectNode body = json.createObjectNode();
