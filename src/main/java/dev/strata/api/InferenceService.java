@@ -13,6 +13,7 @@ public interface InferenceService {
         DEAD
     }
 
+    /** Never blocks, like {@link #stateReason}: /health asks both on an event loop. */
     State state();
 
     /** Why the state is what it is; empty when READY. */

@@ -86,9 +86,9 @@ final class Routes {
             LlamaStatus llama,
             Deadline deadline,
             BooleanSupplier stopping) {
-        HealthEndpoint health = new HealthEndpoint(service, stopping, deadline);
+        HealthEndpoint health = new HealthEndpoint(service, stopping);
         for (String path : List.of("/health", "/v1/health", "/api/health")) {
-            add(Route.get(path, health).withoutKey());
+            add(Route.get(path, health).withoutKey().immediately());
         }
         ModelsEndpoint models = new ModelsEndpoint(service);
         for (String path : List.of("/v1/models", "/models")) {

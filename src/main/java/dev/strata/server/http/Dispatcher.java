@@ -89,7 +89,11 @@ public final class Dispatcher {
     /** Called on the event loop. */
     void dispatch(Exchange exchange) {
         active.add(exchange);
-        threads.execute(() -> run(exchange));
+        if (router.isImmediate(exchange.path())) {
+            run(exchange);
+        } else {
+            threads.execute(() -> run(exchange));
+        }
     }
 
     private void run(Exchange exchange) {

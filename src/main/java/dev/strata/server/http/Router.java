@@ -40,6 +40,12 @@ public final class Router {
         throw new HttpFailure(405, "method_not_allowed", path + " takes " + allowed + ", not " + exchange.method());
     }
 
+    /** Whether the path is answered on the event loop. */
+    boolean isImmediate(String path) {
+        List<Route> found = exact.get(path);
+        return found != null && found.getFirst().immediate();
+    }
+
     /** The route of a path whatever the method, for the shape of its errors. */
     Route.@Nullable Dialect dialect(String path) {
         List<Route> candidates = candidates(normal(path));

@@ -14,29 +14,25 @@ import org.jspecify.annotations.Nullable;
 public final class HealthEndpoint implements Endpoint {
     private final InferenceService service;
     private final BooleanSupplier stopping;
-    private final Deadline deadline;
 
-    public HealthEndpoint(InferenceService service, BooleanSupplier stopping, Deadline deadline) {
+    public HealthEndpoint(InferenceService service, BooleanSupplier stopping) {
         this.service = service;
         this.stopping = stopping;
-        this.deadline = deadline;
     }
 
-    private record Health(InferenceService.State state, String reason) {}
-
     @Override
-    public void answer(Exchange exchange) throws Exception {
-        long millis = exchange.limits().statusTime().toMillis();
-        Health health = deadline.within(millis, () -> new Health(service.state(), service.stateReason()));
-        InferenceService.State state = stopping.getAsBoolean() && health.state() != InferenceService.State.DEAD
+    public void answer(Exchange exchange) {
+        InferenceService.State engine = service.state();
+        InferenceService.State state = stopping.getAsBoolean() && engine != InferenceService.State.DEAD
                 ? InferenceService.State.STOPPING
-                : health.state();
+                : engine;
         if (state == InferenceService.State.READY) {
             exchange.reply(200, Json.object("status", "ok"));
             return;
         }
         String word = state.name().toLowerCase(Locale.ROOT);
-        String message = health.reason().isEmpty() ? "The engine is " + word : health.reason();
+        String reason = service.stateReason();
+        String message = reason.isEmpty() ? "The engine is " + word : reason;
         Map<String, @Nullable Object> body = Json.object(
                 "status",
                 word,
