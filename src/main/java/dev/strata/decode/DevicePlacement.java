@@ -39,6 +39,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private final SlotAdaptation adaptation;
     private final int streamFrom;
     private final int loanPatience;
+    private final boolean timed;
     private final List<AutoCloseable> owned;
     private boolean[] complete;
     private boolean streaming;
@@ -62,6 +63,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         adaptation = parts.settings().adaptation();
         streamFrom = parts.settings().streamFrom();
         loanPatience = parts.settings().loanPatience();
+        timed = parts.settings().timing();
         owned = parts.owned();
         complete = new boolean[layout.layers()];
         refreshTable();
@@ -135,6 +137,11 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
 
     private void giveBack(Stream stream) {
         finished = false;
+        StreamOrder order = streamed.order();
+        if (timed && order != null) {
+            LOG.info("{}", scheduler.timing().line(order.bytes()));
+            scheduler.timing().restart();
+        }
         streamed.giveBack();
         filler.fill(stream);
         refreshTable();

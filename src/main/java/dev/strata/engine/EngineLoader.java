@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -120,6 +121,8 @@ public final class EngineLoader {
         facts.put("draft_layer", session.model().canDraft());
         facts.put("suffix_draft", engine.speculation().lookupLength());
         facts.put("deterministic", engine.deterministic());
+        Supplier<Object> experts = () -> session.home().figures();
+        facts.put("experts", experts);
         return facts;
     }
 }

@@ -14,9 +14,11 @@ import dev.strata.device.ExpertSource;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.ArenaPinner;
 import dev.strata.expert.ExpertProfile;
+import dev.strata.expert.FileReads;
 import dev.strata.expert.PinPlan;
 import dev.strata.expert.PinSetting;
 import dev.strata.expert.PinnedRanges;
+import dev.strata.expert.ReadCounters;
 import dev.strata.expert.SlotPlan;
 import dev.strata.expert.TieredExpertSource;
 import dev.strata.format.ModelFiles;
@@ -31,7 +33,9 @@ import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiPredicate;
 import org.jspecify.annotations.Nullable;
@@ -228,6 +232,40 @@ final class ExpertHome implements AutoCloseable {
     /** Where the experts are on a device, or null when a backend reads them where they lie. */
     @Nullable DevicePlacement placement() {
         return placement;
+    }
+
+    /** Where experts are and how they are reached, by name; figures may be a step old. */
+    Map<String, Object> figures() {
+        Map<String, Object> figures = new LinkedHashMap<>();
+        if (pinned != null) {
+            figures.put("pinned_bytes", pinned.bytes());
+        }
+        ExpertSource from = source;
+        if (from instanceof TieredExpertSource tiered) {
+            figures.put("ram_bytes", tiered.residentBytes());
+            if (tiered.rest() instanceof FileReads reads) {
+                ReadCounters counters = reads.counters();
+                figures.put("file_requests", counters.requests());
+                figures.put("file_bytes_read", counters.bytes());
+                figures.put("file_bytes_unbuffered", counters.directBytes());
+                figures.put("file_bytes_useful", counters.usefulBytes());
+                figures.put("file_queue_depth", counters.queueDepth());
+                figures.put("file_retries", counters.retries());
+            }
+        }
+        DevicePlacement placed = placement;
+        if (placed != null) {
+            figures.put("cache_slots", placed.cache().slots());
+            figures.put("cache_slots_lent", placed.cache().lent());
+            figures.put("cache_lookups", placed.usage().lookups());
+            figures.put("cache_hits", placed.usage().hits());
+            figures.put("cache_hit_rate", placed.usage().hitRate());
+            figures.put("cache_hit_rate_by_bytes", placed.usage().hitRateByBytes());
+            figures.put("missed_bytes", placed.usage().missBytes());
+            figures.put("swaps", placed.swapped());
+            figures.put("link_bytes", placed.scheduler().linkBytes());
+        }
+        return figures;
     }
 
     /** Gives everything back; the model has been closed. */

@@ -6,6 +6,7 @@ import dev.strata.device.ExpertSource;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.ArenaLoader;
 import dev.strata.expert.BlobSlices;
+import dev.strata.expert.DriveProbe;
 import dev.strata.expert.ExpertArena;
 import dev.strata.expert.ExpertProfile;
 import dev.strata.expert.FileExpertSource;
@@ -107,7 +108,9 @@ final class ExpertSources {
         List<Path> paths = files.files();
         List<BlobSlices> slices =
                 stored.stream().map(layer -> BlobSlices.of(layer, paths)).toList();
-        return FileExpertSource.open(paths, slices, true, FileExpertSource.DEPTH);
+        DriveProbe.Result drive = DriveProbe.measure(paths.getFirst(), FileExpertSource.DEPTH);
+        LOG.info("{}", drive.line());
+        return FileExpertSource.open(paths, slices, true, drive.depth());
     }
 
     private static TieredExpertSource tiered(

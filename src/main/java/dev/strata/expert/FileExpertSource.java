@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Experts read from files where they lie, by large requests past the page cache. Nothing of them stays in RAM. */
 public final class FileExpertSource implements ExpertSource, FileReads {
-    /** Requests that run at the same time unless a measurement says otherwise. */
+    /** Most requests that run at the same time. */
     public static final int DEPTH = 32;
 
     private final List<BlobSlices> layers;

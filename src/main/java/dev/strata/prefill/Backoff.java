@@ -4,7 +4,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /** Waits a little longer every time: spins first, then sleeps. For one thread. */
 final class Backoff {
-    private static final int SPINS = 2000;
+    private static final int SPINS = 200;
     private static final long SLEEP_NANOS = 20_000;
     private static final long LONGEST_NANOS = 200_000;
 

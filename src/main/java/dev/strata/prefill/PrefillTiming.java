@@ -20,9 +20,13 @@ public final class PrefillTiming implements AutoCloseable {
     private long hostWaitNanos;
     private double deviceWaitMillis;
     private double deviceMillis;
+    private long allLink;
     private long linkBytes;
     private long stagedBytes;
     private long stagerNanos;
+    private long linkBytesBefore;
+    private long stagedBytesBefore;
+    private long stagerNanosBefore;
     private int passes;
     private boolean active;
 
@@ -64,9 +68,10 @@ public final class PrefillTiming implements AutoCloseable {
     void end(long allLinkBytes, long allStagedBytes, long allStagerNanos) {
         active = false;
         passNanos += System.nanoTime() - start;
-        linkBytes = allLinkBytes;
-        stagedBytes = allStagedBytes;
-        stagerNanos = allStagerNanos;
+        allLink = allLinkBytes;
+        linkBytes = allLinkBytes - linkBytesBefore;
+        stagedBytes = allStagedBytes - stagedBytesBefore;
+        stagerNanos = allStagerNanos - stagerNanosBefore;
         passes++;
         if (marked > 0) {
             marks.get(marked - 1).synchronize();
@@ -75,6 +80,18 @@ public final class PrefillTiming implements AutoCloseable {
             }
             deviceMillis += marks.get(marked - 1).millisSince(marks.getFirst());
         }
+    }
+
+    /** The next prompt is counted from here. */
+    public void restart() {
+        linkBytesBefore = allLink;
+        stagedBytesBefore += stagedBytes;
+        stagerNanosBefore += stagerNanos;
+        passes = 0;
+        passNanos = 0;
+        hostWaitNanos = 0;
+        deviceWaitMillis = 0;
+        deviceMillis = 0;
     }
 
     /** Streamed passes. */
@@ -107,7 +124,7 @@ public final class PrefillTiming implements AutoCloseable {
         return String.format(
                 Locale.ROOT,
                 "prefill timing: %d passes in %.1f ms, waited for experts %.1f ms on the device (%.1f %%) and %.1f ms on the host; "
-                        + "%.2f GB over the link (%.1f GB/s, %.2f of the unique bytes), %.2f GB staged at %.1f GB/s a thread",
+                        + "%.2f GB over the link (%.1f GB/s, %.2f of the unique bytes a pass), %.2f GB staged at %.1f GB/s a thread",
                 passes,
                 seconds * 1e3,
                 deviceWaitMillis,
@@ -115,7 +132,7 @@ public final class PrefillTiming implements AutoCloseable {
                 hostWaitNanos / 1e6,
                 linkBytes / 1e9,
                 seconds > 0 ? linkBytes / 1e9 / seconds : 0,
-                uniqueBytes > 0 ? linkBytes / (double) uniqueBytes : 0,
+                uniqueBytes > 0 && passes > 0 ? linkBytes / (double) uniqueBytes / passes : 0,
                 stagedBytes / 1e9,
                 stagerNanos > 0 ? stagedBytes / (double) stagerNanos : 0);
     }

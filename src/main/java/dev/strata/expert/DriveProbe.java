@@ -1,0 +1,101 @@
+package dev.strata.expert;
+
+import dev.strata.memory.Bytes;
+import dev.strata.os.BlockFile;
+import dev.strata.os.BlockFiles;
+import dev.strata.os.HostPages;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/** Finds out how many reads at the same time a drive likes: reads of some MiB at random places, with one reader and more. */
+public final class DriveProbe {
+    private static final int PIECE = 4 << 20;
+    private static final int PIECES = 16;
+    private static final double WORTH = 1.05;
+
+    /**
+     * What a drive gave.
+     *
+     * @param depth reads at the same time with which it was fastest
+     * @param bytesPerSecond its rate then
+     */
+    public record Result(Path file, int depth, double bytesPerSecond) {
+        /** A line for the log, with a warning for slow drives. */
+        public String line() {
+            String line = String.format(
+                    Locale.ROOT,
+                    "drive of %s: %.2f GB/s with %d reads at the same time",
+                    file.getFileName(),
+                    bytesPerSecond / 1e9,
+                    depth);
+            return bytesPerSecond < 300e6 ? line + "; experts read from it will be slow" : line;
+        }
+    }
+
+    private DriveProbe() {}
+
+    /** Measures with 2, 4, 8 ... {@code most} readers; more count only when they gain at least five percent. Takes below a second on an SSD. */
+    public static Result measure(Path file, int most) {
+        try (BlockFile opened = BlockFiles.unbuffered(file)) {
+            long pieces = opened.size() / PIECE;
+            Result best = new Result(file, Math.min(most, 4), 0);
+            if (pieces < PIECES) {
+                return new Result(file, Math.min(most, 4), Bytes.GIB);
+            }
+            for (int readers = 2; readers <= most; readers *= 2) {
+                double rate = rate(opened, pieces, readers);
+                if (rate > best.bytesPerSecond * WORTH) {
+                    best = new Result(file, readers, rate);
+                }
+            }
+            return best;
+        } catch (IOException failed) {
+            throw new UncheckedIOException(failed);
+        }
+    }
+
+    private static double rate(BlockFile file, long pieces, int readers) throws IOException {
+        int count = Math.max(PIECES, 2 * readers);
+        AtomicInteger left = new AtomicInteger(count);
+        AtomicReference<@Nullable IOException> failure = new AtomicReference<>();
+        List<Thread> threads = new ArrayList<>();
+        try (HostPages memory = HostPages.allocate((long) PIECE * readers, "drive probe")) {
+            memory.memory().fill((byte) 0);
+            long start = System.nanoTime();
+            for (int reader = 0; reader < readers; reader++) {
+                int number = reader;
+                threads.add(Thread.ofPlatform().daemon().name("drive-probe-" + reader).start(() -> {
+                    SplittableRandom random = new SplittableRandom(31L * readers + number);
+                    try {
+                        while (left.getAndDecrement() > 0) {
+                            file.read(
+                                    memory.memory().asSlice((long) PIECE * number, PIECE),
+                                    random.nextLong(pieces) * PIECE);
+                        }
+                    } catch (IOException failed) {
+                        failure.set(failed);
+                    }
+                }));
+            }
+            for (Thread thread : threads) {
+                thread.join();
+            }
+            IOException failed = failure.get();
+            if (failed != null) {
+                throw failed;
+            }
+            return (double) count * PIECE * 1e9 / (System.nanoTime() - start);
+        } catch (InterruptedException stop) {
+            Thread.currentThread().interrupt();
+            throw new IOException("the drive probe was interrupted");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+package dev.strata.engine;
+
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.strata.config.EngineOptions;
+import dev.strata.config.Options;
+import dev.strata.config.TierOptions;
+import dev.strata.config.TierOptions.Residence;
+import dev.strata.config.Variables;
+import dev.strata.cpu.CpuBackend;
+import dev.strata.cpu.CpuSettings;
+import dev.strata.device.Backend;
+import dev.strata.device.Batch;
+import dev.strata.device.ExpertSource;
+import dev.strata.device.KvFormat;
+import dev.strata.device.reference.ReferenceBackend;
+import dev.strata.expert.ArenaLayout;
+import dev.strata.expert.BlobSlices;
+import dev.strata.expert.ExpertProfile;
+import dev.strata.expert.FileExpertSource;
+import dev.strata.expert.LoadProgress;
+import dev.strata.expert.MappedExpertSource;
+import dev.strata.expert.StoredExperts;
+import dev.strata.expert.TieredExpertSource;
+import dev.strata.format.ModelFileOpener;
+import dev.strata.format.ModelFiles;
+import dev.strata.model.ExpertTensors;
+import dev.strata.model.Model;
+import dev.strata.model.ModelConfigReader;
+import dev.strata.model.ModelLoader;
+import dev.strata.model.ModelOptions;
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.zip.GZIPInputStream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The same logits, bit for bit, wherever experts are read from. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class ExpertSourceIdentityTest {
+    private static final ModelOptions ROOM = new ModelOptions(64, 4, 1, KvFormat.F32, false);
+
+    @TempDir
+    static Path folder;
+
+    private Path path = Path.of("model.gguf");
+
+    @BeforeAll
+    void unpack() throws IOException {
+        path = folder.resolve("model.gguf");
+        try (InputStream packed = new GZIPInputStream(
+                Files.newInputStream(Path.of("src/test/resources/golden/gguf/qwen3_next/model.gguf.gz")))) {
+            Files.copy(packed, path);
+        }
+    }
+
+    @Test
+    void mappedArenaFileAndTieredSourcesAgree() {
+        float[] mapped = logits(MappedExpertSource::new, false);
+        assertArrayEquals(mapped, logits(stored -> file(stored, false), false));
+        assertArrayEquals(mapped, logits(stored -> file(stored, true), false));
+        assertArrayEquals(mapped, logits(stored -> tiered(stored, 0.5), false));
+        assertArrayEquals(mapped, logits(stored -> tiered(stored, 1.1), false));
+        if (CpuBackend.isAvailable()) {
+            float[] cpu = logits(MappedExpertSource::new, true);
+            assertArrayEquals(cpu, logits(stored -> file(stored, true), true));
+            assertArrayEquals(cpu, logits(stored -> tiered(stored, 0.5), true));
+        }
+    }
+
+    @Test
+    void flagsChooseTheSourceOfASession() {
+        for (Residence residence : Residence.values()) {
+            TierOptions standard = TierOptions.DEFAULTS;
+            TierOptions tiers = new TierOptions(
+                    0,
+                    0,
+                    standard.vramReserveMib(),
+                    -1,
+                    Optional.empty(),
+                    true,
+                    residence,
+                    0,
+                    Optional.empty(),
+                    Optional.empty(),
+                    standard.adaptation(),
+                    List.of());
+            Options options =
+                    new Options(path, List.of(), EngineOptions.DEFAULTS, tiers, Variables.defaults());
+            try (ModelFiles files = ModelFileOpener.open(path);
+                    ExpertSource source = ExpertSources.open(files, options, false)) {
+                boolean arena = residence == Residence.RESIDENT || residence == Residence.LOW_RAM;
+                assertTrue(source instanceof TieredExpertSource == arena, residence.toString());
+                assertFalse(source.view(0, 0) == null, "everything fits into RAM");
+            }
+        }
+    }
+
+    private FileExpertSource file(List<StoredExperts> stored, boolean unbuffered) {
+        List<BlobSlices> slices = stored.stream()
+                .map(layer -> BlobSlices.of(layer, List.of(path)))
+                .toList();
+        return FileExpertSource.open(List.of(path), slices, unbuffered, 4);
+    }
+
+    private TieredExpertSource tiered(List<StoredExperts> stored, double share) {
+        FileExpertSource rest = file(stored, true);
+        ArenaLayout layout = ArenaLayout.of(rest);
+        long budget = (long) (share * layout.dataBytes()) + layout.maxStride() + layout.layers() * 4096L;
+        return TieredExpertSource.budget(
+                rest, ExpertProfile.even(layout).ranking(), budget, 2, LoadProgress.NONE);
+    }
+
+    private float[] logits(Function<List<StoredExperts>, ExpertSource> open, boolean cpu) {
+        try (ModelFiles files = ModelFileOpener.open(path);
+                Backend backend = cpu
+                        ? CpuBackend.create(CpuSettings.standard().withThreads(2))
+                        : ReferenceBackend.create(2)) {
+            ExpertSource source = open.apply(ExpertTensors.find(files, ModelConfigReader.hyperparameters(files)));
+            try (Model model = ModelLoader.load(files, backend, ROOM, source, null);
+                    Arena arena = Arena.ofConfined()) {
+                int vocabulary = model.config().vocabulary();
+                int[] tokens = new int[50];
+                Arrays.setAll(tokens, i -> (i * 37 + 11) % vocabulary);
+                int[] rows = {3, 49};
+                MemorySegment logits = arena.allocate(4L * vocabulary * rows.length, 64);
+                model.forward(
+                        new Batch(
+                                tokens,
+                                List.of(new Batch.Segment(0, 50, 0, new int[] {0}, 0, new int[0])),
+                                false),
+                        rows,
+                        logits);
+                return logits.toArray(JAVA_FLOAT);
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+package dev.strata.expert;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The probe of the drive. */
+class DriveProbeTest {
+    @Test
+    void aSmallFileIsNotMeasured(@TempDir Path folder) throws IOException {
+        assertEquals(4, DriveProbe.measure(file(folder, 1 << 20), 32).depth());
+        assertEquals(2, DriveProbe.measure(file(folder, 1 << 20), 2).depth());
+    }
+
+    @Test
+    void aLargeFileGivesADepthAndARate(@TempDir Path folder) throws IOException {
+        DriveProbe.Result result = DriveProbe.measure(file(folder, 80 << 20), 8);
+        assertTrue(result.depth() >= 2 && result.depth() <= 8);
+        assertTrue(result.bytesPerSecond() > 0);
+        assertTrue(result.line().startsWith("drive of model.bin: "), result.line());
+    }
+
+    @Test
+    void slowDrivesAreWarnedAbout() {
+        assertTrue(new DriveProbe.Result(Path.of("m.gguf"), 2, 120e6).line().endsWith("will be slow"));
+    }
+
+    private static Path file(Path folder, long bytes) throws IOException {
+        Path file = folder.resolve("model.bin");
+        try (RandomAccessFile sparse = new RandomAccessFile(file.toFile(), "rw")) {
+            sparse.setLength(bytes);
+        }
+        return file;
+    }
+}
