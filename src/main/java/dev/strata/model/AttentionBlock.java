@@ -7,6 +7,7 @@ import dev.strata.device.LayerState;
 import dev.strata.device.Ops;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
+import dev.strata.model.Workspace.Region;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -54,12 +55,13 @@ final class AttentionBlock implements MixerBlock {
         this.keyNorm = backend.parameter(weights.parameter(Role.KEY_NORM, layer, 1, shape.headSize()));
         this.kv = kv;
         this.selector = selector;
-        this.projected = workspace.tensor("attention projection", shape.projectedColumns());
+        this.projected = workspace.in(Region.MIXER_INPUT, shape.projectedColumns());
         this.keys = workspace.tensor("attention keys", shape.kvColumns());
         this.values = workspace.tensor("attention values", shape.kvColumns());
-        this.queries = workspace.tensor("attention queries", shape.queryColumns());
-        this.gates = shape.outputGate() ? workspace.tensor("attention gates", shape.queryColumns()) : null;
-        this.attended = workspace.tensor("attention result", shape.queryColumns());
+        this.queries = workspace.in(Region.MIXER_RESULT, shape.queryColumns());
+        this.gates = shape.outputGate() ? workspace.in(Region.MIXER_GATES, shape.queryColumns()) : null;
+        // The projections are spent once queries and gates are split off.
+        this.attended = workspace.in(Region.MIXER_INPUT, shape.queryColumns());
     }
 
     /**

@@ -8,6 +8,7 @@ import dev.strata.device.LayerState;
 import dev.strata.device.Ops;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
+import dev.strata.model.Workspace.Region;
 import java.util.List;
 
 /** Gated DeltaNet: projections, convolution, the gated delta rule, gated norm, output projection. */
@@ -45,11 +46,11 @@ final class DeltaNetBlock implements MixerBlock {
                 backend.parameter(weights.parameter(Role.DELTA_TIME_BIAS, layer, 1, shape.valueHeads())),
                 backend.parameter(weights.parameter(Role.DELTA_NORM, layer, 1, shape.valueSize())));
         this.state = state;
-        this.projected = workspace.tensor("delta projection", shape.channels());
-        this.gates = workspace.tensor("delta gates", shape.valueColumns());
+        this.projected = workspace.in(Region.MIXER_INPUT, shape.channels());
+        this.gates = workspace.in(Region.MIXER_GATES, shape.valueColumns());
         this.betas = workspace.tensor("delta beta", shape.valueHeads());
         this.alphas = workspace.tensor("delta alpha", shape.valueHeads());
-        this.result = workspace.tensor("delta result", shape.valueColumns());
+        this.result = workspace.in(Region.MIXER_RESULT, shape.valueColumns());
     }
 
     static DeltaNetBlock create(

@@ -33,6 +33,7 @@ final class DraftFusion {
             HiddenNorm hiddenNorm) {
         Backend backend = workspace.backend();
         int hidden = sizes.hidden();
+        int rows = DraftLayer.rows(workspace);
         this.ops = backend.ops();
         this.table = table;
         this.streams = sizes.hyper() == null ? 1 : sizes.hyper().streams();
@@ -42,9 +43,9 @@ final class DraftFusion {
         this.hiddenNorm = backend.parameter(weights.parameter(Role.DRAFT_HIDDEN_NORM, layer, 1, streams * hidden));
         this.hiddenGroup = hiddenNorm == HiddenNorm.WHOLE ? streams * hidden : hidden;
         this.epsilon = sizes.config().normEpsilon();
-        this.embedded = workspace.tensor("draft embedding", hidden);
-        this.projected = workspace.tensor("draft projection", hidden);
-        this.normed = workspace.tensor("draft state", streams * hidden);
+        this.embedded = workspace.tensor("draft embedding", rows, hidden);
+        this.projected = workspace.tensor("draft projection", rows, hidden);
+        this.normed = workspace.tensor("draft state", rows, streams * hidden);
     }
 
     static DraftFusion create(

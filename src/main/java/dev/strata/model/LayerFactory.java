@@ -1,9 +1,11 @@
 package dev.strata.model;
 
+import dev.strata.device.AttentionShape;
 import dev.strata.device.DeltaShape;
 import dev.strata.device.ExpertLayer;
 import dev.strata.device.Routing;
 import dev.strata.model.Hyperparameters.Mixer;
+import dev.strata.model.Workspace.Region;
 import java.util.function.IntFunction;
 
 /** Makes the blocks of layers from a model's weights. */
@@ -22,8 +24,22 @@ final class LayerFactory {
         this.sizes = sizes;
         this.options = options;
         this.experts = experts;
+        reserveMixers();
         this.routing =
                 workspace.backend().routing(options.maxRows(), sizes.experts().used());
+    }
+
+    private void reserveMixers() {
+        AttentionShape attention = sizes.attention();
+        DeltaShape delta = sizes.delta();
+        int channels = delta == null ? 0 : delta.channels();
+        int values = delta == null ? 0 : delta.valueColumns();
+        workspace.reserve(Region.MIXER_INPUT, Math.max(attention.projectedColumns(), channels));
+        workspace.reserve(Region.MIXER_RESULT, Math.max(attention.queryColumns(), values));
+        int gates = Math.max(attention.outputGate() ? attention.queryColumns() : 0, values);
+        if (gates > 0) {
+            workspace.reserve(Region.MIXER_GATES, gates);
+        }
     }
 
     Workspace workspace() {

@@ -26,10 +26,7 @@ final class LoadedModel implements Model {
     private final Arena arena;
     private final Trunk trunk;
     private final OutputHead head;
-    private final @Nullable DraftLayer draft;
-    private final @Nullable OutputHead draftHead;
-    private final @Nullable Tensor fusable;
-    private final @Nullable Tensor draftSource;
+    private final @Nullable Drafts drafts;
     private final List<LayerState> states = new ArrayList<>();
 
     LoadedModel(
@@ -38,9 +35,7 @@ final class LoadedModel implements Model {
             Runnable closer,
             Trunk trunk,
             OutputHead head,
-            @Nullable DraftLayer draft,
-            @Nullable OutputHead draftHead,
-            @Nullable Tensor fusable) {
+            @Nullable Drafts drafts) {
         this.files = files;
         this.config = factory.sizes().config();
         this.options = factory.options();
@@ -51,13 +46,10 @@ final class LoadedModel implements Model {
         this.arena = factory.weights().arena();
         this.trunk = trunk;
         this.head = head;
-        this.draft = draft;
-        this.draftHead = draftHead;
-        this.fusable = fusable;
-        this.draftSource = fusable == null ? null : workspace.tensor("draft source", fusable.columns());
+        this.drafts = drafts;
         states.addAll(trunk.states());
-        if (draft != null) {
-            states.addAll(draft.states());
+        if (drafts != null) {
+            states.addAll(drafts.states());
         }
     }
 
@@ -86,7 +78,7 @@ final class LoadedModel implements Model {
         checkRows(batch);
         trunk.prepare(batch);
         boolean whole = head.takesAll(logitRows, batch.rows());
-        ops.pass(key("forward", whole, batch), batch, () -> {
+        ops.pass(key(whole, batch.hold()), batch, () -> {
             trunk.forward(batch);
             if (whole) {
                 head.all(trunk.hidden().rows(batch.rows()));
@@ -97,31 +89,13 @@ final class LoadedModel implements Model {
 
     @Override
     public void draft(Batch batch, int[] sourceRow, int[] logitRows, MemorySegment logits) {
-        DraftLayer layer = draft;
-        OutputHead output = draftHead;
-        if (layer == null || output == null || fusable == null || draftSource == null) {
+        Drafts layer = drafts;
+        if (layer == null) {
             throw new IllegalStateException(config.name() + " was loaded without a draft layer");
         }
         checkRows(batch);
-        Tensor input = draftSource.rows(batch.rows());
-        ops.gatherRows(fusable, fusableRows(sourceRow), input);
-        boolean whole = output.takesAll(logitRows, batch.rows());
-        ops.pass(key("draft", whole, batch), batch, () -> {
-            layer.forward(batch, input);
-            if (whole) {
-                output.all(layer.hidden().rows(batch.rows()));
-            }
-        });
-        finish(output, layer.hidden(), whole, batch, logitRows, logits);
-    }
-
-    /** The trunk's states come first, the draft layer's own follow. */
-    private int[] fusableRows(int[] sourceRow) {
-        int[] rows = new int[sourceRow.length];
-        for (int i = 0; i < rows.length; i++) {
-            rows[i] = sourceRow[i] >= 0 ? sourceRow[i] : options.maxRows() - 1 - sourceRow[i];
-        }
-        return rows;
+        layer.run(batch, sourceRow, logitRows, logits);
+        checkFinite(layer.head(), logitRows.length, logits);
     }
 
     private void finish(
@@ -131,8 +105,12 @@ final class LoadedModel implements Model {
         } else {
             output.some(hidden, logitRows, logits);
         }
+        checkFinite(output, logitRows.length, logits);
+    }
+
+    private void checkFinite(OutputHead output, int rows, MemorySegment logits) {
         // A value that is not a number anywhere in the layers reaches every logit, so one a row tells.
-        for (int row = 0; row < logitRows.length; row++) {
+        for (int row = 0; row < rows; row++) {
             if (!Float.isFinite(logits.get(JAVA_FLOAT_UNALIGNED, 4L * row * output.vocabulary()))) {
                 throw NonFiniteWeights.explain(files);
             }
@@ -146,11 +124,11 @@ final class LoadedModel implements Model {
         }
     }
 
-    private static String key(String what, boolean whole, Batch batch) {
-        if (batch.hold()) {
-            return whole ? what + " held with logits" : what + " held";
+    private static String key(boolean logits, boolean hold) {
+        if (hold) {
+            return logits ? "held with logits" : "held";
         }
-        return whole ? what + " with logits" : what;
+        return logits ? "forward with logits" : "forward";
     }
 
     @Override
@@ -196,7 +174,7 @@ final class LoadedModel implements Model {
 
     @Override
     public boolean canDraft() {
-        return draft != null;
+        return drafts != null;
     }
 
     @Override

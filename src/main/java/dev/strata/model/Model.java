@@ -48,7 +48,7 @@ public interface Model extends AutoCloseable {
      * Runs the draft layer (MTP) over rows whose next tokens are known and gives logits for the token after that.
      *
      * <p>Row r of the batch fuses the trunk's residual state of row {@code sourceRow[r]} of the last {@link #forward} (or, for values
-     * below zero, the draft layer's own output row {@code -1 - sourceRow[r]} of the last draft call) with the embedding of
+     * below zero, the draft layer's own output row {@code -1 - sourceRow[r]} of the last draft call, one of its {@code logitRows}) with the embedding of
      * {@code batch.tokens()[r]}, the token that follows it. Positions are those of the source rows.
      */
     void draft(Batch batch, int[] sourceRow, int[] logitRows, MemorySegment logits);

@@ -94,21 +94,20 @@ public final class ModelLoader {
         boolean drafts = options.draftLayer() && config.draftLayers() > 0;
         Hyperparameters.Hyper hyper = sizes.hyper();
         int columns = hyper == null ? hidden : hyper.streams() * hidden;
-        // Trunk states that a draft can fuse, then the draft layer's own.
+        // The trunk's states, then those of the last drafts.
         Tensor fusable =
-                backend.tensor((drafts ? 2 : 1) * options.maxRows(), columns, "states that drafts are made from");
+                workspace.tensor("states", options.maxRows() + (drafts ? Drafts.KEPT : 0), columns);
         Tensor trunkState = fusable.rows(options.maxRows());
         Trunk trunk = hyper == null
                 ? new PlainTrunk(factory, embedding, trunkState)
                 : new WideTrunk(factory, hyper, embedding, ngram(factory, hyper, table), trunkState);
         if (!drafts) {
-            return new LoadedModel(files, factory, closer, trunk, head, null, null, null);
+            return new LoadedModel(files, factory, closer, trunk, head, null);
         }
-        Tensor draftState = fusable.rows(options.maxRows(), options.maxRows());
-        DraftLayer draft = hyper == null
-                ? new PlainDraft(factory, embedding, draftState)
-                : new WideDraft(factory, hyper, embedding, draftState);
-        return new LoadedModel(files, factory, closer, trunk, head, draft, draftHead(factory, head), fusable);
+        DraftLayer draft =
+                hyper == null ? new PlainDraft(factory, embedding) : new WideDraft(factory, hyper, embedding);
+        return new LoadedModel(
+                files, factory, closer, trunk, head, new Drafts(workspace, draft, draftHead(factory, head), fusable));
     }
 
     private static @Nullable NgramBlock ngram(

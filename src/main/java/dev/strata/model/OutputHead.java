@@ -20,8 +20,8 @@ final class OutputHead {
         int rows = Math.min(CHUNK, workspace.maxRows());
         this.ops = workspace.backend().ops();
         this.weight = weight;
-        this.picked = workspace.backend().tensor(rows, weight.inputs(), "picked hidden states");
-        this.logits = workspace.backend().tensor(rows, weight.outputs(), "logits");
+        this.picked = workspace.tensor("picked hidden states", rows, weight.inputs());
+        this.logits = workspace.tensor("logits", rows, weight.outputs());
     }
 
     /** Whether {@link #all} can take the rows: the first {@code rows.length} of a pass, within one chunk. */

@@ -18,8 +18,7 @@ final class PlainDraft implements DraftLayer {
     private final Tensor residual;
     private final Tensor hidden;
 
-    /** @param hidden receives what the output head and further drafts read, [maxRows, hidden] */
-    PlainDraft(LayerFactory factory, Weight table, Tensor hidden) {
+    PlainDraft(LayerFactory factory, Weight table) {
         Backend backend = factory.workspace().backend();
         Hyperparameters sizes = factory.sizes();
         int index = sizes.config().layers();
@@ -36,7 +35,8 @@ final class PlainDraft implements DraftLayer {
                 backend.parameter(factory.weights().parameter(Role.DRAFT_FINAL_NORM, index, 1, sizes.hidden()));
         this.epsilon = sizes.config().normEpsilon();
         this.residual = factory.workspace().tensor("residual", sizes.hidden());
-        this.hidden = hidden;
+        this.hidden =
+                factory.workspace().tensor("draft hidden", DraftLayer.rows(factory.workspace()), sizes.hidden());
     }
 
     @Override
@@ -45,6 +45,11 @@ final class PlainDraft implements DraftLayer {
         fusion.forward(batch, source, x);
         layer.forward(x, batch);
         ops.rmsNorm(x, finalNorm, x.columns(), epsilon, hidden.rows(batch.rows()));
+    }
+
+    @Override
+    public Tensor state() {
+        return hidden;
     }
 
     @Override

@@ -18,8 +18,7 @@ final class WideDraft implements DraftLayer {
     private final Tensor residual;
     private final Tensor hidden;
 
-    /** @param residual the layer's own streams, [maxRows, streams * hidden] */
-    WideDraft(LayerFactory factory, Hyperparameters.Hyper hyper, Weight table, Tensor residual) {
+    WideDraft(LayerFactory factory, Hyperparameters.Hyper hyper, Weight table) {
         Hyperparameters sizes = factory.sizes();
         int index = sizes.config().layers();
         this.fusion = DraftFusion.create(
@@ -40,8 +39,9 @@ final class WideDraft implements DraftLayer {
                 Role.DRAFT_HYPER_DOWN,
                 Role.DRAFT_HYPER_UP,
                 null);
-        this.residual = residual;
-        this.hidden = factory.workspace().tensor("draft hidden", sizes.hidden());
+        this.residual = factory.workspace()
+                .tensor("draft streams", DraftLayer.rows(factory.workspace()), hyper.streams() * sizes.hidden());
+        this.hidden = factory.workspace().tensor("draft hidden", DraftLayer.rows(factory.workspace()), sizes.hidden());
     }
 
     @Override
@@ -50,6 +50,11 @@ final class WideDraft implements DraftLayer {
         fusion.forward(batch, source, streamRows);
         layer.forward(streamRows, batch);
         last.mix(streamRows, hidden.rows(batch.rows()));
+    }
+
+    @Override
+    public Tensor state() {
+        return residual;
     }
 
     @Override

@@ -56,7 +56,7 @@ final class WideTrunk implements Trunk {
                 Role.HYPER_FINAL_UP,
                 null);
         this.streams = hyper.streams();
-        this.embedded = workspace.tensor("embedding", sizes.hidden());
+        this.embedded = workspace.tensor("block input", sizes.hidden());
         this.residual = residual;
         this.hidden = workspace.tensor("hidden", sizes.hidden());
     }

@@ -87,6 +87,45 @@ class PlainDraftTest {
         assertFalse(Arrays.equals(chained, drafts[PROMPT.length - 1]));
     }
 
+    /** Calls longer than the draft layer's buffers are cut; the states of all rows with logits can be continued. */
+    @Test
+    void longCallsGiveWhatShortOnesGive() throws IOException {
+        int rows = DraftLayer.MAX_ROWS + 44;
+        int[] prompt = new Random(3).ints(rows + 1, 0, 256).toArray();
+        int[] following = Arrays.copyOfRange(prompt, 1, rows + 1);
+        int[] wanted = {10, DraftLayer.MAX_ROWS - 1, DraftLayer.MAX_ROWS, rows - 1};
+        try (ModelFiles files = ModelFileOpener.open(tensors.write(folder.resolve("long"), ORIGINAL));
+                ReferenceBackend backend = ReferenceBackend.create(2);
+                Model model = ModelLoader.load(files, backend, new ModelOptions(rows, 5, 1, KvFormat.F32, true));
+                Arena arena = Arena.ofConfined()) {
+            new LogitsRunner(model).append(Arrays.copyOf(prompt, rows), rows);
+            MemorySegment logits = arena.allocate(4L * 256 * wanted.length);
+            model.draft(batch(following, 0), IntStream.range(0, rows).toArray(), wanted, logits);
+            float[][] atOnce = LogitsRunner.split(logits, wanted.length, 256);
+            int[] next = {1, 2};
+            int[] sources = {-1 - wanted[1], -1 - wanted[3]};
+            model.draft(batch(next, rows), sources, new int[] {0, 1}, logits);
+            float[][] continued = LogitsRunner.split(logits, 2, 256);
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> model.draft(batch(next, rows), new int[] {-1 - 9, 0}, new int[0], logits));
+
+            float[][] piecewise = new float[wanted.length][];
+            for (int i = 0, from = 0; i < wanted.length; from = wanted[i++] + 1) {
+                int[] part = Arrays.copyOfRange(following, from, wanted[i] + 1);
+                int[] rowsOfPart = IntStream.range(from, wanted[i] + 1).toArray();
+                model.draft(batch(part, from), rowsOfPart, new int[] {part.length - 1}, logits);
+                piecewise[i] = LogitsRunner.split(logits, 1, 256)[0];
+            }
+            assertArrayEquals(piecewise, atOnce);
+            model.draft(
+                    batch(new int[] {2}, rows), new int[] {-1 - (wanted[3] - wanted[2] - 1)}, new int[] {0}, logits);
+            float[] after = LogitsRunner.split(logits, 1, 256)[0];
+            assertFalse(Arrays.equals(after, atOnce[3]));
+            assertFalse(Arrays.equals(continued[0], continued[1]));
+        }
+    }
+
     /** Logits of a model whose token i is the fused input of row i. */
     private float[][] alone(int[] following, float[] hidden) throws IOException {
         SafetensorsFolder single = new SafetensorsFolder();
@@ -139,7 +178,7 @@ class PlainDraftTest {
 
     private static Batch batch(int[] tokens, int past) {
         List<Batch.Segment> segments = new ArrayList<>();
-        segments.add(new Batch.Segment(0, tokens.length, past, new int[] {0}, 0, new int[0]));
+        segments.add(new Batch.Segment(0, tokens.length, past, new int[] {0, 1, 2, 3, 4}, 0, new int[0]));
         return new Batch(tokens, segments, false);
     }
 
