@@ -3,6 +3,7 @@ package dev.strata.model;
 import dev.strata.device.AttentionShape;
 import dev.strata.device.Backend;
 import dev.strata.device.Batch;
+import dev.strata.device.HostTensor;
 import dev.strata.device.LayerState;
 import dev.strata.device.Ops;
 import dev.strata.device.Tensor;
@@ -20,8 +21,8 @@ final class AttentionBlock implements MixerBlock {
     private final Weight[] inputs;
 
     private final Weight output;
-    private final Tensor queryNorm;
-    private final Tensor keyNorm;
+    private final HeadNorms norms;
+    private final @Nullable ProjectionBiases biases;
     private final LayerState.Kv kv;
     private final @Nullable BlockSelector selector;
     private final Tensor projected;
@@ -43,16 +44,16 @@ final class AttentionBlock implements MixerBlock {
         this.ops = backend.ops();
         this.shape = shape;
         List<Weight> projections = new ArrayList<>();
-        projections.add(backend.weight(weights.matrix(Role.QUERY, layer, shape.projectedColumns(), hidden)));
-        projections.add(backend.weight(weights.matrix(Role.KEY, layer, shape.kvColumns(), hidden)));
+        projections.add(backend.weight(query(weights, layer, shape, hidden)));
+        projections.add(backend.weight(weights.rotated(Role.KEY, layer, shape.kvHeads(), shape.headSize(), hidden)));
         projections.add(backend.weight(weights.matrix(Role.VALUE, layer, shape.kvColumns(), hidden)));
         if (selector != null) {
             projections.addAll(List.of(selector.inputs()));
         }
         this.inputs = projections.toArray(new Weight[0]);
         this.output = backend.weight(weights.matrix(Role.ATTENTION_OUTPUT, layer, hidden, shape.queryColumns()));
-        this.queryNorm = backend.parameter(weights.parameter(Role.QUERY_NORM, layer, 1, shape.headSize()));
-        this.keyNorm = backend.parameter(weights.parameter(Role.KEY_NORM, layer, 1, shape.headSize()));
+        this.norms = HeadNorms.read(workspace, weights, layer, shape);
+        this.biases = weights.has(Role.QUERY_BIAS, layer) ? ProjectionBiases.read(workspace, weights, layer, shape) : null;
         this.kv = kv;
         this.selector = selector;
         this.projected = workspace.in(Region.MIXER_INPUT, shape.projectedColumns());
@@ -84,6 +85,12 @@ final class AttentionBlock implements MixerBlock {
         return new AttentionBlock(workspace, weights, layer, shape, sizes.hidden(), kv, selector);
     }
 
+    private static HostTensor query(Weights weights, int layer, AttentionShape shape, int hidden) {
+        return shape.outputGate()
+                ? weights.matrix(Role.QUERY, layer, shape.projectedColumns(), hidden)
+                : weights.rotated(Role.QUERY, layer, shape.heads(), shape.headSize(), hidden);
+    }
+
     @Override
     public void forward(Tensor x, Batch batch, Tensor out, boolean add) {
         int rows = x.rows();
@@ -93,7 +100,11 @@ final class AttentionBlock implements MixerBlock {
         Tensor k = keys.rows(rows);
         Tensor v = values.rows(rows);
         ops.matmulAll(inputs, x, projectionsOf(rows, p, k, v));
-        ops.attentionInputs(shape, p, k, v, queryNorm, keyNorm, kv, batch, q, g);
+        if (biases != null) {
+            biases.add(p, k, v);
+        }
+        norms.applyWhole(p, k);
+        ops.attentionInputs(shape, p, k, v, norms.queryHead(), norms.keyHead(), kv, batch, q, g);
         LayerState.Selection selection = selector == null ? null : selector.select(batch);
         ops.attention(shape, q, kv, selection, g, batch, attended.rows(rows));
         if (add) {

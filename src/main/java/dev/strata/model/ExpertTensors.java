@@ -26,6 +26,7 @@ public final class ExpertTensors {
     private final int experts;
     private final int hidden;
     private final int intermediate;
+    private final boolean mixtral;
 
     private ExpertTensors(Weights weights, Hyperparameters sizes) {
         this.weights = weights;
@@ -33,6 +34,7 @@ public final class ExpertTensors {
         this.experts = sizes.experts().count();
         this.hidden = sizes.hidden();
         this.intermediate = sizes.experts().intermediate();
+        this.mixtral = sizes.config().architecture() == ModelConfig.Architecture.MIXTRAL;
     }
 
     /**
@@ -124,8 +126,17 @@ public final class ExpertTensors {
         return new StoredMatrices.Separate(tensors, segments);
     }
 
-    private static String expertName(String prefix, int expert, String part) {
-        return prefix + "mlp.experts." + expert + "." + part + ".weight";
+    private String expertName(String prefix, int expert, String part) {
+        return prefix + (mixtral ? "block_sparse_moe.experts." : "mlp.experts.") + expert + "." + (mixtral ? mixtralPart(part) : part)
+                + ".weight";
+    }
+
+    private static String mixtralPart(String part) {
+        return switch (part) {
+            case "gate_proj" -> "w1";
+            case "up_proj" -> "w3";
+            default -> "w2";
+        };
     }
 
     private StoredMatrices converted(String prefix, String part, Packing packing, int outputs, int inputs) {

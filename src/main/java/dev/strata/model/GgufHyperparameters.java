@@ -22,10 +22,12 @@ import org.jspecify.annotations.Nullable;
 /** Hyperparameters from GGUF keys. Source of the keys: the GGUF specification and the converters' conventions. */
 final class GgufHyperparameters {
     private static final int DEFAULT_ATTENTION_INTERVAL = 4;
+    private static final double DEFAULT_ROPE_BASE = 10000;
 
     private final ModelFiles files;
     private final Metadata general;
     private final Architecture architecture;
+    private final Family family;
     private final Metadata keys;
     private final int draftLayers;
     private final int layers;
@@ -45,6 +47,7 @@ final class GgufHyperparameters {
                         + Arrays.stream(Architecture.values())
                                 .map(Architecture::ggufName)
                                 .toList()));
+        this.family = Family.of(architecture);
         this.keys = new Metadata(path, name + ".", files.metadata());
         int blocks = keys.positive("block_count");
         this.draftLayers = keys.integer("nextn_predict_layers", hasDraftTensors(blocks - 1) ? 1 : 0);
@@ -64,7 +67,7 @@ final class GgufHyperparameters {
                 config(),
                 mixers(),
                 attention(),
-                architecture == Architecture.QWEN3_MOE ? null : delta(),
+                family.gatedAttention() ? delta() : null,
                 experts(),
                 sparse
                         ? new Hyper(keys.positive("hyper_connection.count"), keys.positive("hyper_connection.low_rank"))
@@ -118,7 +121,7 @@ final class GgufHyperparameters {
         int interval = keys.positive("full_attention_interval", DEFAULT_ATTENTION_INTERVAL);
         for (int layer = 0; layer < layers + draftLayers; layer++) {
             boolean delta;
-            if (architecture == Architecture.QWEN3_MOE || layer >= layers) {
+            if (!family.gatedAttention() || layer >= layers) {
                 delta = false;
             } else if (layer < recurrent.size()) {
                 delta = Boolean.TRUE.equals(recurrent.get(layer));
@@ -144,13 +147,13 @@ final class GgufHyperparameters {
                 keys.uniform("attention.head_count_kv"),
                 headSize,
                 rope(headSize),
-                architecture != Architecture.QWEN3_MOE,
+                family.gatedAttention(),
                 epsilon);
     }
 
     private Rope rope(int headSize) {
         int width = keys.positive("rope.dimension_count", headSize);
-        double base = keys.real("rope.freq_base");
+        double base = keys.real("rope.freq_base", DEFAULT_ROPE_BASE);
         String scaling = keys.text("rope.scaling.type", "none");
         return switch (scaling) {
             case "none" -> Rope.plain(width, base);
@@ -187,6 +190,8 @@ final class GgufHyperparameters {
         if (used > count) {
             throw keys.invalid("expert_used_count", used, "cannot exceed expert_count " + count);
         }
+        boolean named = architecture != Architecture.MIXTRAL && architecture != Architecture.OLMOE;
+        boolean shared = family.gatedAttention() || architecture == Architecture.QWEN2_MOE;
         int function = keys.integer("expert_gating_func", 1);
         if (function != 1) {
             throw keys.invalid("expert_gating_func", function, "has to be 1 (softmax) in this family");
@@ -195,9 +200,11 @@ final class GgufHyperparameters {
         return new Experts(
                 count,
                 used,
-                keys.uniform("expert_feed_forward_length"),
-                architecture == Architecture.QWEN3_MOE ? 0 : keys.uniform("expert_shared_feed_forward_length"),
-                keys.flag("expert_weights_norm", true),
+                keys.has("expert_feed_forward_length") || named
+                        ? keys.uniform("expert_feed_forward_length")
+                        : keys.uniform("feed_forward_length"),
+                shared ? keys.uniform("expert_shared_feed_forward_length") : 0,
+                keys.flag("expert_weights_norm", family.renormalise()),
                 scale == 0 ? 1 : (float) scale);
     }
 

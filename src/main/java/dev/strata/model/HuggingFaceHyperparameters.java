@@ -34,6 +34,7 @@ final class HuggingFaceHyperparameters {
     private final Metadata keys;
     private final Metadata rope;
     private final Architecture architecture;
+    private final Family family;
     private final int layers;
     private final int draftLayers;
     private final int hidden;
@@ -53,6 +54,7 @@ final class HuggingFaceHyperparameters {
                         + Arrays.stream(Architecture.values())
                                 .map(Architecture::modelType)
                                 .toList()));
+        this.family = Family.of(architecture);
         this.rope = keys.has("rope_parameters") ? keys.section("rope_parameters") : keys.section("rope_scaling");
         this.layers = keys.positive("num_hidden_layers");
         this.hidden = keys.positive("hidden_size");
@@ -75,7 +77,7 @@ final class HuggingFaceHyperparameters {
                 config(),
                 mixers(),
                 attention(),
-                architecture == Architecture.QWEN3_MOE ? null : delta(),
+                family.gatedAttention() ? delta() : null,
                 experts(),
                 sparse ? new Hyper(keys.positive("hc_count"), keys.positive("hc_lowrank")) : null,
                 sparse ? indexer() : null,
@@ -130,7 +132,7 @@ final class HuggingFaceHyperparameters {
         List<Mixer> mixers = new ArrayList<>();
         for (int layer = 0; layer < layers + draftLayers; layer++) {
             boolean delta;
-            if (architecture == Architecture.QWEN3_MOE || layer >= layers) {
+            if (!family.gatedAttention() || layer >= layers) {
                 delta = false;
             } else if (!types.isEmpty()) {
                 delta = "linear_attention".equals(types.get(layer));
@@ -142,7 +144,18 @@ final class HuggingFaceHyperparameters {
         return mixers;
     }
 
+    /** What these families may have and no forward pass here computes. */
+    private void refuse(String key, boolean asked) {
+        if (asked) {
+            throw new ModelFormatException(keys.source() + ": key " + key + " asks for what is not supported: "
+                    + keys.values().get(keys.prefix() + key));
+        }
+    }
+
     private AttentionShape attention() {
+        refuse("clip_qkv", keys.has("clip_qkv"));
+        refuse("use_sliding_window", keys.flag("use_sliding_window", false));
+        refuse("sliding_window", architecture == Architecture.MIXTRAL && keys.has("sliding_window"));
         int heads = keys.positive("num_attention_heads");
         int headSize = keys.positive("head_dim", hidden / heads);
         return new AttentionShape(
@@ -150,14 +163,14 @@ final class HuggingFaceHyperparameters {
                 keys.positive("num_key_value_heads", heads),
                 headSize,
                 rope(headSize),
-                architecture != Architecture.QWEN3_MOE,
+                family.gatedAttention(),
                 epsilon);
     }
 
     private Rope rope(int headSize) {
         double partial = rope.has("partial_rotary_factor")
                 ? rope.real("partial_rotary_factor")
-                : keys.real("partial_rotary_factor", architecture == Architecture.QWEN3_MOE ? 1 : 0.25);
+                : keys.real("partial_rotary_factor", family.gatedAttention() ? 0.25 : 1);
         int width = (int) (headSize * partial);
         double base = rope.has("rope_theta") ? rope.real("rope_theta") : keys.real("rope_theta");
         String type = rope.text("rope_type", rope.text("type", "default"));
@@ -203,6 +216,8 @@ final class HuggingFaceHyperparameters {
         int count = keys.has("num_local_experts") && !keys.has("num_experts")
                 ? keys.positive("num_local_experts")
                 : keys.positive("num_experts");
+        boolean named = architecture != Architecture.MIXTRAL && architecture != Architecture.OLMOE;
+        boolean shared = family.gatedAttention() || architecture == Architecture.QWEN2_MOE;
         int used = keys.positive("num_experts_per_tok");
         if (used > count) {
             throw keys.invalid("num_experts_per_tok", used, "cannot exceed num_experts " + count);
@@ -210,9 +225,11 @@ final class HuggingFaceHyperparameters {
         return new Experts(
                 count,
                 used,
-                keys.positive("moe_intermediate_size"),
-                architecture == Architecture.QWEN3_MOE ? 0 : keys.positive("shared_expert_intermediate_size"),
-                keys.flag("norm_topk_prob", true),
+                keys.has("moe_intermediate_size") || named
+                        ? keys.positive("moe_intermediate_size")
+                        : keys.positive("intermediate_size"),
+                shared ? keys.positive("shared_expert_intermediate_size") : 0,
+                keys.flag("norm_topk_prob", family.renormalise()),
                 1);
     }
 

@@ -26,7 +26,10 @@ public record ModelConfig(
         QWEN3_MOE("qwen3_moe", "qwen3moe"),
         QWEN3_NEXT("qwen3_next", "qwen3next"),
         QWEN3_5_MOE("qwen3_5_moe", "qwen35moe"),
-        QWEN4_EXP("qwen4_exp", "qwen4exp");
+        QWEN4_EXP("qwen4_exp", "qwen4exp"),
+        QWEN2_MOE("qwen2_moe", "qwen2moe"),
+        OLMOE("olmoe", "olmoe"),
+        MIXTRAL("mixtral", "llama");
 
         private final String modelType;
         private final String ggufName;

@@ -19,6 +19,9 @@ enum Role {
     KEY(Scope.LAYER, "attn_k.weight", "self_attn.k_proj.weight"),
     VALUE(Scope.LAYER, "attn_v.weight", "self_attn.v_proj.weight"),
     ATTENTION_OUTPUT(Scope.LAYER, "attn_output.weight", "self_attn.o_proj.weight"),
+    QUERY_BIAS(Scope.LAYER, "attn_q.bias", "self_attn.q_proj.bias"),
+    KEY_BIAS(Scope.LAYER, "attn_k.bias", "self_attn.k_proj.bias"),
+    VALUE_BIAS(Scope.LAYER, "attn_v.bias", "self_attn.v_proj.bias"),
     QUERY_NORM(Scope.LAYER, "attn_q_norm.weight", "self_attn.q_norm.weight", Form.NORM),
     KEY_NORM(Scope.LAYER, "attn_k_norm.weight", "self_attn.k_norm.weight", Form.NORM),
 
@@ -37,7 +40,11 @@ enum Role {
     DELTA_NORM(Scope.LAYER, "ssm_norm.weight", "linear_attn.norm.weight"),
     DELTA_OUTPUT(Scope.LAYER, "ssm_out.weight", "linear_attn.out_proj.weight"),
 
-    ROUTER(Scope.LAYER, "ffn_gate_inp.weight", "mlp.gate.weight"),
+    ROUTER(
+            Scope.LAYER,
+            List.of("ffn_gate_inp.weight"),
+            List.of("mlp.gate.weight", "block_sparse_moe.gate.weight"),
+            Form.PLAIN),
     SHARED_GATE(Scope.LAYER, "ffn_gate_shexp.weight", "mlp.shared_expert.gate_proj.weight"),
     SHARED_UP(Scope.LAYER, "ffn_up_shexp.weight", "mlp.shared_expert.up_proj.weight"),
     SHARED_DOWN(Scope.LAYER, "ffn_down_shexp.weight", "mlp.shared_expert.down_proj.weight"),

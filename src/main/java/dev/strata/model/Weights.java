@@ -11,7 +11,6 @@ import dev.strata.format.Quants;
 import dev.strata.format.TensorEntry;
 import dev.strata.format.safetensors.PackedMatrices;
 import dev.strata.format.safetensors.PackedMatrices.Packing;
-import dev.strata.model.ModelConfig.Architecture;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -150,6 +149,20 @@ final class Weights {
         return new HostTensor(whole.name(), type, whole.outputs(), inputs, data, whole.scale());
     }
 
+    /** A query or key matrix with rows in the order of rope over half-split pairs. */
+    HostTensor rotated(Role role, int layer, int heads, int headSize, int inputs) {
+        HostTensor whole = matrix(role, layer, heads * headSize, inputs);
+        if (!gguf() || !Family.of(config.architecture()).adjacentPairs()) {
+            return whole;
+        }
+        int[] picks = new int[heads * headSize];
+        for (int i = 0; i < picks.length; i++) {
+            int within = i % headSize;
+            picks[i] = i - within + within % (headSize / 2) * 2 + within / (headSize / 2);
+        }
+        return pickRows(whole, picks);
+    }
+
     /** The rows {@code picks} of a matrix, in that order, copied together. */
     HostTensor pickRows(HostTensor whole, int[] picks) {
         long rowBytes = whole.type().bytes(whole.inputs());
@@ -179,7 +192,8 @@ final class Weights {
         if (gguf()) {
             return;
         }
-        boolean plusOne = role.form() == Role.Form.NORM && config.architecture() != Architecture.QWEN3_MOE;
+        boolean plusOne = role.form() == Role.Form.NORM
+                && Family.of(config.architecture()).addedNorms();
         for (int i = 0; i < values.length; i++) {
             if (plusOne) {
                 values[i] += 1;
