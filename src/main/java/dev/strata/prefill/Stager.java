@@ -7,8 +7,6 @@ import dev.strata.device.Event;
 import dev.strata.device.Stream;
 import dev.strata.os.HostPages;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -17,8 +15,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Pinned buffers between memory that the device cannot read and the device. The issuer publishes jobs in the order in which it will
- * copy them; {@link StagerWorker}s claim and fill them; the issuer queues the copy of the oldest filled job. Job {@code j} uses buffer
- * {@code j mod buffers}, which is free again when the copy of job {@code j - buffers} has been queued and has happened.
+ * copy them; {@link StagerWorker}s claim and fill them; the issuer queues the copies of filled jobs, neighbours in one copy, since the
+ * gap between two copies costs more than a piece of a few hundred KiB. Job {@code j} uses buffer {@code j mod buffers}, which is free
+ * again when the copy of job {@code j - buffers} has happened; only the issuer asks the device about that.
  *
  * <p>Nothing here blocks, so that tests can run any interleaving step by step. Methods without another word belong to the issuer.
  */
@@ -28,42 +27,44 @@ final class Stager implements AutoCloseable {
     private static final int FILLED = 1;
     private static final int FAILED = 2;
     private static final int LEAST_AHEAD = 512;
+    private static final int MOST_AT_ONCE = 8;
 
     private final StageSource source;
     private final int buffers;
     private final int batch;
     private final int bufferBytes;
-    private final List<Buffer> pinned;
-    private final List<AutoCloseable> pageable;
+    private final AutoCloseable block;
+    private final MemorySegment all;
     private final MemorySegment[] memory;
     private final Event[] copied;
+    private final int[] eventOf;
     private final StageClaims claims;
     private final int capacity;
     private final int[] layers;
     private final long[] offsets;
     private final int[] bytes;
     private final AtomicIntegerArray states;
-    private final AtomicLong issued = new AtomicLong();
+    private final AtomicLong copiedJobs = new AtomicLong();
     private final AtomicLong finished = new AtomicLong();
     private final AtomicLong stagedBytes = new AtomicLong();
     private final AtomicLong busyNanos = new AtomicLong();
     private long published;
+    private long issued;
     private long dropped;
     private volatile @Nullable RuntimeException failure;
 
     private Stager(
-            StageSource source,
-            StagerSizing sizing,
-            List<Buffer> pinned,
-            List<AutoCloseable> pageable,
-            MemorySegment[] memory,
-            Event[] copied) {
+            StageSource source, StagerSizing sizing, AutoCloseable block, MemorySegment all, int buffers, Event[] copied) {
         this.source = source;
-        this.pinned = pinned;
-        this.pageable = pageable;
-        this.memory = memory;
+        this.block = block;
+        this.all = all;
         this.copied = copied;
-        buffers = memory.length;
+        this.buffers = buffers;
+        eventOf = new int[buffers];
+        memory = new MemorySegment[buffers];
+        for (int i = 0; i < buffers; i++) {
+            memory[i] = all.asSlice(i * sizing.bufferBytes(), sizing.bufferBytes());
+        }
         batch = Math.min(sizing.batch(), buffers);
         bufferBytes = Math.toIntExact(sizing.bufferBytes());
         capacity = buffers * Math.ceilDiv(LEAST_AHEAD, buffers);
@@ -75,64 +76,63 @@ final class Stager implements AutoCloseable {
     }
 
     /**
-     * Allocates the pinned buffers. When no more can be pinned it goes on with what it has, or with pageable memory when that is nothing,
-     * and says so once.
+     * Allocates the buffers in one pinned block. When so much cannot be pinned it takes half as many buffers, and so on, and pageable
+     * memory when not even one can be; it says so once.
      */
     static Stager create(Device device, StageSource source, StagerSizing sizing) {
-        List<Buffer> pinned = new ArrayList<>();
-        List<AutoCloseable> pageable = new ArrayList<>();
-        List<MemorySegment> memory = new ArrayList<>();
-        List<Event> events = new ArrayList<>();
-        try {
-            for (int i = 0; i < sizing.buffers(); i++) {
-                Buffer buffer = pin(device, sizing, i);
-                if (buffer == null) {
-                    break;
+        int count = sizing.buffers();
+        Buffer pinned = null;
+        String reason = "";
+        while (pinned == null && count > 0) {
+            try {
+                pinned = device.allocatePinned(count * sizing.bufferBytes(), "staging buffers");
+            } catch (DeviceException refused) {
+                if (refused.kind() != DeviceException.Kind.OUT_OF_MEMORY) {
+                    throw refused;
                 }
-                pinned.add(buffer);
-                memory.add(buffer.host());
+                reason = String.valueOf(refused.getMessage());
+                count /= 2;
             }
-            if (pinned.isEmpty()) {
-                for (int i = 0; i < sizing.buffers(); i++) {
-                    HostPages pages = HostPages.allocate(sizing.bufferBytes(), "staging buffer");
-                    pageable.add(pages);
-                    memory.add(pages.memory());
-                }
-            }
-            for (int i = 0; i < memory.size(); i++) {
-                events.add(device.newEvent());
-            }
-        } catch (RuntimeException failed) {
-            events.forEach(Event::close);
-            pinned.forEach(Buffer::close);
-            pageable.forEach(Stager::closeQuietly);
-            throw failed;
         }
-        return new Stager(
-                source, sizing, pinned, pageable, memory.toArray(MemorySegment[]::new), events.toArray(Event[]::new));
-    }
-
-    private static @Nullable Buffer pin(Device device, StagerSizing sizing, int index) {
-        try {
-            return device.allocatePinned(sizing.bufferBytes(), "staging buffer");
-        } catch (DeviceException refused) {
-            if (refused.kind() != DeviceException.Kind.OUT_OF_MEMORY) {
-                throw refused;
-            }
+        if (!reason.isEmpty()) {
             LOG.warn(
                     "stager: only {} of {} buffers of {} KiB could be pinned ({}){}",
-                    index,
+                    count,
                     sizing.buffers(),
                     sizing.bufferBytes() >> 10,
-                    refused.getMessage(),
-                    index == 0 ? "; pageable buffers are used, prompts will be slow" : "");
-            return null;
+                    reason,
+                    count == 0 ? "; pageable buffers are used, prompts will be slow" : "");
+        }
+        if (pinned != null) {
+            return over(device, source, sizing, pinned, pinned.host(), count);
+        }
+        HostPages pages = HostPages.allocate(sizing.buffers() * sizing.bufferBytes(), "staging buffers");
+        return over(device, source, sizing, pages, pages.memory(), sizing.buffers());
+    }
+
+    private static Stager over(
+            Device device, StageSource source, StagerSizing sizing, AutoCloseable block, MemorySegment all, int count) {
+        Event[] events = new Event[count];
+        int made = 0;
+        try {
+            for (; made < count; made++) {
+                events[made] = device.newEvent();
+            }
+            return new Stager(source, sizing, block, all, count, events);
+        } catch (RuntimeException failed) {
+            for (int i = 0; i < made; i++) {
+                events[i].close();
+            }
+            closeQuietly(block);
+            throw failed;
         }
     }
 
-    private static void closeQuietly(AutoCloseable pages) {
+    private static void closeQuietly(AutoCloseable memory) {
         try {
-            pages.close();
+            memory.close();
+        } catch (RuntimeException failure) {
+            throw failure;
         } catch (Exception impossible) {
             throw new IllegalStateException(impossible);
         }
@@ -149,12 +149,12 @@ final class Stager implements AutoCloseable {
 
     /** Jobs that can be published now. */
     int room() {
-        return (int) (capacity - (published - issued.get()));
+        return (int) (capacity - (published - issued));
     }
 
     /** Opens a job: bytes of a layer to bring into a buffer. */
     void publish(int layer, long offset, int length) {
-        int slot = (int) (published % claims.cycle()) % capacity;
+        int slot = slot(published);
         layers[slot] = layer;
         offsets[slot] = offset;
         bytes[slot] = length;
@@ -165,23 +165,59 @@ final class Stager implements AutoCloseable {
 
     /** Whether the oldest job that was not issued has been filled. */
     boolean filled() {
-        return issued.get() < published && states.get(oldest()) == FILLED;
+        return issued < published && states.get(oldest()) == FILLED;
     }
 
     /** What went wrong with it, or null. */
     @Nullable RuntimeException failed() {
-        return issued.get() < published && states.get(oldest()) == FAILED ? failure : null;
+        return issued < published && states.get(oldest()) == FAILED ? failure : null;
     }
 
-    /** The bytes of the oldest job, once filled. */
-    MemorySegment filledBytes() {
-        return memory[buffer(issued.get())].asSlice(0, bytes[oldest()]);
+    /**
+     * Filled jobs from the oldest on that one copy can take: neighbours in the block, all but the last full, together at most
+     * {@code mostBytes}, which end with a job.
+     */
+    int filledRun(long mostBytes) {
+        int first = buffer(issued);
+        int run = 1;
+        long length = bytes[oldest()];
+        while (run < MOST_AT_ONCE
+                && first + run < buffers
+                && issued + run < published
+                && bytes[slot(issued + run - 1)] == bufferBytes
+                && states.get(slot(issued + run)) == FILLED
+                && length + bytes[slot(issued + run)] <= mostBytes) {
+            length += bytes[slot(issued + run)];
+            run++;
+        }
+        return run;
     }
 
-    /** The copy of the oldest job was queued on {@code stream}. */
-    void issued(Stream stream) {
-        copied[buffer(issued.get())].record(stream);
-        issued.incrementAndGet();
+    /** The bytes of the oldest {@code run} jobs, once filled. */
+    MemorySegment filledBytes(int run) {
+        long length = (run - 1L) * bufferBytes + bytes[slot(issued + run - 1)];
+        return all.asSlice((long) buffer(issued) * bufferBytes, length);
+    }
+
+    /** The copy of the oldest {@code run} jobs was queued on {@code stream}. */
+    void issued(int run, Stream stream) {
+        int last = buffer(issued + run - 1);
+        for (int i = 0; i < run; i++) {
+            eventOf[buffer(issued + i)] = last;
+        }
+        copied[last].record(stream);
+        issued += run;
+    }
+
+    /** Looks which copies have happened; their buffers are free for workers then. */
+    boolean collect() {
+        long done = copiedJobs.get();
+        long before = done;
+        while (done < issued && copied[eventOf[buffer(done)]].isDone()) {
+            done++;
+        }
+        copiedJobs.set(done);
+        return done > before;
     }
 
     /** Drops what was not claimed; {@link #drained} tells when the rest is over. */
@@ -189,17 +225,23 @@ final class Stager implements AutoCloseable {
         dropped += claims.restart();
     }
 
-    /** Whether no worker holds a job any more; then the sequence continues behind everything that was published. */
+    /** Whether no worker holds a job and no copy is on its way any more; then the sequence continues behind everything published. */
     boolean drained() {
-        if (finished.get() < published - dropped) {
+        collect();
+        if (finished.get() < published - dropped || copiedJobs.get() < issued) {
             return false;
         }
-        issued.set(published);
+        issued = published;
+        copiedJobs.set(published);
         return true;
     }
 
     private int oldest() {
-        return (int) (issued.get() % claims.cycle()) % capacity;
+        return slot(issued);
+    }
+
+    private int slot(long job) {
+        return (int) (job % claims.cycle()) % capacity;
     }
 
     private int buffer(long job) {
@@ -228,15 +270,9 @@ final class Stager implements AutoCloseable {
 
     /** Worker: whether the buffers of all jobs of a claim are free. */
     boolean buffersFree(long claim) {
-        long done = issued.get();
-        for (int i = StageClaims.count(claim) - 1; i >= 0; i--) {
-            int job = (StageClaims.first(claim) + i) % claims.cycle();
-            int ahead = Math.floorMod(job - (int) (done % claims.cycle()), claims.cycle());
-            if (ahead >= buffers || !copied[job % capacity % buffers].isDone()) {
-                return false;
-            }
-        }
-        return true;
+        int last = (StageClaims.first(claim) + StageClaims.count(claim) - 1) % claims.cycle();
+        int ahead = Math.floorMod(last - (int) (copiedJobs.get() % claims.cycle()), claims.cycle());
+        return ahead < buffers;
     }
 
     /** Worker: fills the buffers of a claim. */
@@ -246,10 +282,10 @@ final class Stager implements AutoCloseable {
         long start = System.nanoTime();
         try {
             for (int i = 0; i < count; ) {
-                int first = slot(claim, i);
+                int first = claimed(claim, i);
                 int run = 1;
                 targets[0] = memory[first % buffers];
-                while (i + run < count && slot(claim, i + run) == first + run && layers[first + run] == layers[first]) {
+                while (i + run < count && claimed(claim, i + run) == first + run && layers[first + run] == layers[first]) {
                     targets[run] = memory[(first + run) % buffers];
                     run++;
                 }
@@ -265,7 +301,7 @@ final class Stager implements AutoCloseable {
         }
         busyNanos.addAndGet(System.nanoTime() - start);
         for (int i = 0; i < count; i++) {
-            int slot = slot(claim, i);
+            int slot = claimed(claim, i);
             if (outcome == FILLED) {
                 stagedBytes.addAndGet(bytes[slot]);
             }
@@ -283,7 +319,7 @@ final class Stager implements AutoCloseable {
         return batch;
     }
 
-    private int slot(long claim, int index) {
+    private int claimed(long claim, int index) {
         return (StageClaims.first(claim) + index) % claims.cycle() % capacity;
     }
 
@@ -293,7 +329,6 @@ final class Stager implements AutoCloseable {
         for (Event event : copied) {
             event.close();
         }
-        pinned.forEach(Buffer::close);
-        pageable.forEach(Stager::closeQuietly);
+        closeQuietly(block);
     }
 }

@@ -4,6 +4,7 @@ import dev.strata.device.Buffer;
 import dev.strata.device.Device;
 import dev.strata.device.Event;
 import dev.strata.device.Stream;
+import java.lang.foreign.MemorySegment;
 import java.util.concurrent.CancellationException;
 import org.jspecify.annotations.Nullable;
 
@@ -168,8 +169,9 @@ final class StreamIssuer implements AutoCloseable {
             return true;
         }
         try {
-            boolean fed = feed(now);
-            return issue(now) || fed;
+            boolean moved = stager != null && stager.collect();
+            moved |= feed(now);
+            return issue(now) || moved;
         } catch (RuntimeException failed) {
             return stop(failed);
         }
@@ -299,9 +301,11 @@ final class StreamIssuer implements AutoCloseable {
         if (!staged.filled()) {
             return false;
         }
-        long length = part(run, done, staged.bufferBytes());
-        device.copyToDevice(staged.filledBytes(), target, to, copies);
-        staged.issued(copies);
+        int pieces = run.unit() == 1 ? staged.filledRun(run.bytes() - done) : 1;
+        MemorySegment bytes = staged.filledBytes(pieces);
+        long length = bytes.byteSize();
+        device.copyToDevice(bytes, target, to, copies);
+        staged.issued(pieces, copies);
         issuedBytes += length;
         done += length;
         if (done == run.bytes()) {
