@@ -1,6 +1,6 @@
 // Checks every instruction set that this processor has against scalar float64 products over decoded weights, and measures. No
 // dependency: make -C native/cpu check-isa. Arguments: check | bench [threads] [MiB] |
-// kernels [type id] (in cache).
+// kernels [type id] (in cache) | experts TYPE-ID ROWS.
 #include <sched.h>
 #include <time.h>
 
@@ -14,7 +14,7 @@
 #include "context.h"
 #include "kernels.h"
 #include "numbers.h"
-#include "ops/products.h"
+#include "ops/experts.h"
 #include "strata_cpu.h"
 
 using namespace strata;
@@ -322,10 +322,46 @@ int cached(int only) {
     return 0;
 }
 
+// The routed experts of one layer as prompts and decode steps read them: thread time a token, and products a cycle.
+int experts(int type, int rows) {
+    const int hidden = 2048, intermediate = 768, count = 128, used = 8;
+    for (const Kernels* k : available(-1)) {
+        if (k->isa == 0) continue;
+        Context c(k, 1);
+        const int64_t matrix = rowBytes(type, hidden) * intermediate;
+        std::vector<uint8_t> w(size_t(matrix) * 3 * count + 4096);
+        Random random(1);
+        fillBlocks(type, w.data(), int64_t(hidden) * intermediate * 3 * count, random);
+        std::vector<Expert> table(count);
+        for (int e = 0; e < count; e++) {
+            const uint8_t* p = w.data() + matrix * 3 * e;
+            table[e] = {p, p + matrix, p + 2 * matrix, 1, 1, 1, 0};
+        }
+        std::vector<int32_t> ids(size_t(rows) * used);
+        for (int r = 0; r < rows; r++)
+            for (int j = 0; j < used; j++) ids[size_t(r) * used + j] = int32_t((random.next() >> 20) % (count / used)) * used + j;
+        std::vector<float> x(size_t(rows) * hidden), results(size_t(rows) * used * hidden);
+        for (float& v : x) v = random.uniform();
+        double best = 1e30, clock = 0;
+        for (int i = 0; i < 3; i++) {
+            double start = ownNanos();
+            strata_cpu_expert_results((int64_t)&c, count, hidden, intermediate, type, type, type, (int64_t)table.data(),
+                                      (int64_t)ids.data(), rows, used, (int64_t)x.data(), (int64_t)results.data());
+            best = std::min(best, ownNanos() - start);
+            clock = std::max(clock, clockRate());
+        }
+        double products = 3.0 * hidden * intermediate * used * rows;
+        printf("%s %s %d rows: %.3f ms a token, %.1f products a ns, %.1f a cycle at %.2f GHz\n", k->name, typeName(type), rows,
+               best / rows / 1e6, products / best, products / best / clock, clock);
+    }
+    return 0;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
     if (count > 1 && arguments[1][0] == 'k') return cached(count > 2 ? atoi(arguments[2]) : -1);
+    if (count > 3 && arguments[1][0] == 'e') return experts(atoi(arguments[2]), atoi(arguments[3]));
     bool measure = count > 1 && arguments[1][0] == 'b';
     int result = 0;
     if (count == 1 || !measure) result = check();

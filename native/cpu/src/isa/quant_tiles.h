@@ -14,16 +14,19 @@ static_assert(NV == 2);
 // 8 rows of 8 pairs to 8 pairs of 8 rows; pair i goes to target + i * stride.
 static inline void transpose8(const __m256i* in, int32_t* target, int stride) {
     __m256i t[8], u[8];
+    STRATA_UNROLL
     for (int i = 0; i < 4; i++) {
         t[2 * i] = _mm256_unpacklo_epi32(in[2 * i], in[2 * i + 1]);
         t[2 * i + 1] = _mm256_unpackhi_epi32(in[2 * i], in[2 * i + 1]);
     }
+    STRATA_UNROLL
     for (int i = 0; i < 2; i++) {
         u[4 * i] = _mm256_unpacklo_epi64(t[4 * i], t[4 * i + 2]);
         u[4 * i + 1] = _mm256_unpackhi_epi64(t[4 * i], t[4 * i + 2]);
         u[4 * i + 2] = _mm256_unpacklo_epi64(t[4 * i + 1], t[4 * i + 3]);
         u[4 * i + 3] = _mm256_unpackhi_epi64(t[4 * i + 1], t[4 * i + 3]);
     }
+    STRATA_UNROLL
     for (int i = 0; i < 4; i++) {
         _mm256_storeu_si256((__m256i*)(target + i * stride), _mm256_permute2x128_si256(u[i], u[i + 4], 0x20));
         _mm256_storeu_si256((__m256i*)(target + (i + 4) * stride), _mm256_permute2x128_si256(u[i], u[i + 4], 0x31));
@@ -34,7 +37,7 @@ template <class T>
 static void panelQuant(const uint8_t* w, int64_t rowBytes, int rows, int firstBlock, int blocks, float scale, PanelQ* panel) {
     panel->blocks = blocks;
     panel->halves = T::HALVES;
-    panel->hasMin = T::HAS_MIN;
+    panel->hasMin = T::HAS_MIN && T::OFFSET == 0;
     const uint8_t* start = w + int64_t(firstBlock / T::SUBS) * T::BYTES;
     int skipped = firstBlock % T::SUBS;
     for (int group = 0; group < NR; group += 8) {
@@ -44,8 +47,16 @@ static void panelQuant(const uint8_t* w, int64_t rowBytes, int rows, int firstBl
         for (int b = 0; b < blocks; b++) {
             __m256i even[8], odd[8];
             int at = skipped + b;
+            const int block = at / T::SUBS * T::BYTES, sub = at % T::SUBS;
+            STRATA_UNROLL
             for (int j = 0; j < 8; j++) {
-                Pair pair = T::unpack(row[j] + at / T::SUBS * T::BYTES, at % T::SUBS);
+                // The panel after this one reads the same inputs of the next rows.
+                __builtin_prefetch(row[j] + block + NR * rowBytes, 0, 3);
+                Pair pair = T::unpack(row[j] + block, sub);
+                if (T::OFFSET != 0) {
+                    pair.even = _mm256_sub_epi16(pair.even, _mm256_set1_epi16(T::OFFSET));
+                    pair.odd = _mm256_sub_epi16(pair.odd, _mm256_set1_epi16(T::OFFSET));
+                }
                 even[j] = pair.even;
                 odd[j] = pair.odd;
             }
@@ -66,7 +77,7 @@ static void panelQuant(const uint8_t* w, int64_t rowBytes, int rows, int firstBl
                     alignas(32) float values[8];
                     _mm256_store_ps(values, T::scales(p, n));
                     for (int i = 0; i < n; i++) panel->scale[(b + i) * NR + group + j] = scale * values[i];
-                    if constexpr (T::HAS_MIN) {
+                    if constexpr (T::HAS_MIN && T::OFFSET == 0) {
                         _mm256_store_ps(values, T::mins(p, n));
                         for (int i = 0; i < n; i++) panel->min[(b + i) * NR + group + j] = scale * values[i];
                     }
@@ -86,59 +97,66 @@ static inline __attribute__((always_inline)) void accumulatePairs(const int16_t*
     }
 }
 
+// sum[r] += scale * d[r] * sums[r] (+ min * s[r]), and clears sums.
 template <int R>
-static inline __attribute__((always_inline)) void addScaled(VI (*sums)[NV], const float* scale, const float* d, float* const* c) {
+static inline __attribute__((always_inline)) void addScaled(VI (*sums)[NV], const float* scale, const float* d, const float* min,
+                                                            const float* s, float (*sum)[NR]) {
     STRATA_UNROLL
     for (int v = 0; v < NV; v++) {
-        VF s = vload(scale + v * W);
+        VF w = vload(scale + v * W);
+        VF m = min ? vload(min + v * W) : vzero();
         STRATA_UNROLL
         for (int r = 0; r < R; r++) {
-            VF factor = vmul(s, vset(d[r]));
-            vstore(c[r] + v * W, vfma(ifloat(sums[r][v]), factor, vload(c[r] + v * W)));
+            VF total = vfma(ifloat(sums[r][v]), vmul(w, vset(d[r])), vload(sum[r] + v * W));
+            if (min) total = vfma(m, vset(s[r]), total);
+            vstore(sum[r] + v * W, total);
             sums[r][v] = izero();
         }
     }
 }
 
-template <int R>
-static void tileQuantRows(const PanelQ* panel, const Row* x, int firstBlock, float* const* c) {
+template <int R, int HALVES, bool MIN>
+static inline __attribute__((always_inline)) void tileBlocks(const PanelQ* panel, const Row* x, int firstBlock, float* const* c) {
+    // The sums wait in a buffer of their own: rows of c may lie a power of two apart, where they would push each other out of the cache.
+    alignas(64) float sum[R][NR] = {};
+    VI sums[R][NV];
+    STRATA_UNROLL
+    for (int r = 0; r < R; r++)
+        STRATA_UNROLL
+        for (int v = 0; v < NV; v++) sums[r][v] = izero();
     for (int b = 0; b < panel->blocks; b++) {
         const int16_t* data = panel->data + b * 32 * NR;
         const int16_t* q[R];
-        float d[R];
+        float d[R], s[R];
         STRATA_UNROLL
         for (int r = 0; r < R; r++) {
             q[r] = x[r].q + 32 * (firstBlock + b);
             d[r] = x[r].d[firstBlock + b];
+            if (MIN) s[r] = x[r].s[firstBlock + b];
         }
-        VI sums[R][NV];
-        STRATA_UNROLL
-        for (int r = 0; r < R; r++)
-            STRATA_UNROLL
-            for (int v = 0; v < NV; v++) sums[r][v] = izero();
-        if (panel->halves == 2) {
+        const float* min = MIN ? panel->min + b * NR : nullptr;
+        if (HALVES == 2) {
             // Pairs 0-3 and 8-11 hold the first 16 elements of the block.
             accumulatePairs<R, 4>(data, q, 0, sums);
             accumulatePairs<R, 4>(data, q, 8, sums);
-            addScaled<R>(sums, panel->scale + 2 * b * NR, d, c);
+            addScaled<R>(sums, panel->scale + 2 * b * NR, d, nullptr, nullptr, sum);
             accumulatePairs<R, 4>(data, q, 4, sums);
             accumulatePairs<R, 4>(data, q, 12, sums);
-            addScaled<R>(sums, panel->scale + (2 * b + 1) * NR, d, c);
+            addScaled<R>(sums, panel->scale + (2 * b + 1) * NR, d, min, s, sum);
         } else {
             accumulatePairs<R, 16>(data, q, 0, sums);
-            addScaled<R>(sums, panel->scale + b * NR, d, c);
-        }
-        if (panel->hasMin) {
-            STRATA_UNROLL
-            for (int v = 0; v < NV; v++) {
-                VF min = vload(panel->min + b * NR + v * W);
-                STRATA_UNROLL
-                for (int r = 0; r < R; r++) {
-                    vstore(c[r] + v * W, vfma(min, vset(x[r].s[firstBlock + b]), vload(c[r] + v * W)));
-                }
-            }
+            addScaled<R>(sums, panel->scale + b * NR, d, min, s, sum);
         }
     }
+    for (int r = 0; r < R; r++)
+        for (int v = 0; v < NV; v++) vstore(c[r] + v * W, vadd(vload(c[r] + v * W), vload(sum[r] + v * W)));
+}
+
+template <int R>
+static void tileQuantRows(const PanelQ* panel, const Row* x, int firstBlock, float* const* c) {
+    if (panel->halves == 2) return tileBlocks<R, 2, false>(panel, x, firstBlock, c);
+    if (panel->hasMin) return tileBlocks<R, 1, true>(panel, x, firstBlock, c);
+    tileBlocks<R, 1, false>(panel, x, firstBlock, c);
 }
 
 // c[r][0..NR) += products of the panel's blocks, which start at block firstBlock of the rows.

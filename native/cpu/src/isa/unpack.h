@@ -57,6 +57,8 @@ static inline float half(const uint8_t* p) { return _mm_cvtss_f32(_mm_cvtph_ps(_
 struct Base {
     static constexpr int HALVES = 1;
     static constexpr bool HAS_MIN = false;
+    // What mins() stands for when it is the same multiple of the scale everywhere: panels subtract it from the weights instead.
+    static constexpr int OFFSET = 0;
     static inline __m256 mins(const uint8_t*, int) { return _mm256_setzero_ps(); }
 };
 
@@ -69,6 +71,7 @@ struct UnpackQ8_0 : Base {
 struct UnpackQ4_0 : Base {
     static constexpr int SUBS = 1, BYTES = 18;
     static constexpr bool HAS_MIN = true;
+    static constexpr int OFFSET = 8;
     static inline Pair unpack(const uint8_t* p, int) { return unsignedPair(nibbles(p + 2)); }
     static inline __m256 scales(const uint8_t* p, int n) { return halves(p, BYTES, n); }
     static inline __m256 mins(const uint8_t* p, int n) { return _mm256_mul_ps(halves(p, BYTES, n), _mm256_set1_ps(-8)); }
@@ -93,6 +96,7 @@ static inline __m256i fifthBits(uint32_t bits) {
 struct UnpackQ5_0 : Base {
     static constexpr int SUBS = 1, BYTES = 22;
     static constexpr bool HAS_MIN = true;
+    static constexpr int OFFSET = 16;
     static inline Pair unpack(const uint8_t* p, int) {
         return unsignedPair(_mm256_or_si256(nibbles(p + 6), fifthBits(read32(p + 2))));
     }
@@ -241,6 +245,7 @@ struct UnpackIQ4_XS : Base {
 struct UnpackQ2_0 : Base {
     static constexpr int SUBS = 2, BYTES = 18;
     static constexpr bool HAS_MIN = true;
+    static constexpr int OFFSET = 1;
     // A byte holds 4 consecutive elements: word 2i and 2i+1 of each half come from byte i, shifted by 0 and 4 (odd: 2 and 6).
     static inline Pair unpack(const uint8_t* p, int sub) {
         __m256i q = _mm256_set1_epi64x(int64_t(read64(p + 2 + 8 * sub)));

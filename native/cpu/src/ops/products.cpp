@@ -61,11 +61,13 @@ Row* prepareRows(Context& c, int first, int second, const float* x, int rows, in
     for (int r = 0; r < rows; r++) result[r] = {x + int64_t(r) * columns, nullptr, nullptr, nullptr};
     if (!quantized(c.k, first) && !quantized(c.k, second)) return result;
     const int64_t blocks = (columns / 32 + 7) / 8 * 8;
-    int16_t* q = (int16_t*)c.take(rows * blocks * 64);
+    // Rows a cache line further apart than they are long: at powers of two they would push each other out of the first cache.
+    const int64_t stride = blocks * 32 + 32;
+    int16_t* q = (int16_t*)c.take(rows * stride * 2);
     float* d = c.floats(rows * blocks);
     float* s = c.floats(rows * blocks);
     for (int r = 0; r < rows; r++) {
-        result[r].q = q + r * blocks * 32;
+        result[r].q = q + r * stride;
         result[r].d = d + r * blocks;
         result[r].s = s + r * blocks;
     }
