@@ -15,6 +15,8 @@ import dev.strata.device.Device;
 import dev.strata.device.DeviceException;
 import dev.strata.device.reference.ReferenceBackend;
 import dev.strata.memory.Bytes;
+import dev.strata.memory.HostMemory;
+import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -70,6 +72,31 @@ public final class Backends {
                 .withGpu(tiers.gpu())
                 .withVramLimit((long) (tiers.vramLimitGib() * Bytes.GIB))
                 .withDeterministic(options.engine().deterministic()));
+    }
+
+    /**
+     * One thing that was looked at.
+     *
+     * @param good whether it is there and usable
+     */
+    public record Finding(String what, boolean good, String text) {}
+
+    /** What this machine has to run models with. */
+    public static List<Finding> findings() {
+        HostMemory memory = HostMemory.read();
+        CudaProbe.Result card = CudaProbe.probe(Optional.empty());
+        String cpu = CpuBackend.reason();
+        return List.of(
+                new Finding("processors", true, Runtime.getRuntime().availableProcessors() + " usable"),
+                new Finding("memory", true, Bytes.gib(memory.usable()) + " GiB usable, limited by " + memory.tightest()),
+                new Finding("C++ kernels", cpu.isEmpty(), cpu.isEmpty() ? processor() : cpu),
+                new Finding("card", card.isAvailable(), card.reason()));
+    }
+
+    private static String processor() {
+        try (Backend backend = CpuBackend.create()) {
+            return backend.description();
+        }
     }
 
     private static Backend reference(Options options) {

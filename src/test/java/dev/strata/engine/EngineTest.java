@@ -262,6 +262,58 @@ class EngineTest {
         }
     }
 
+    /** The third token of an answer, which is often a draft, is drawn as often with drafts as the model says without. */
+    @Test
+    void draftsKeepTheDistribution() {
+        EngineFixture.Builder builder = new EngineFixture.Builder();
+        builder.drafts = true;
+        builder.parallel = 4;
+        builder.queue = 3000;
+        builder.speculation = new Speculation(true, 4, 0, 0);
+        int draws = 2000;
+        int[] prompt = tokens(12, 5);
+        SamplingOptions bias = new SamplingOptions(
+                0.6f, 3, null, null, null, null, null, null, null, Map.of());
+        try (EngineFixture fixture = builder.start()) {
+            List<Collector> answers = new ArrayList<>();
+            for (int i = 0; i < draws; i++) {
+                Collector collector = new Collector();
+                SamplingOptions seeded = new SamplingOptions(
+                        bias.temperature(), bias.topK(), null, null, null, null, null, null, (long) i * 7919, Map.of());
+                fixture.engine.generate(request(prompt(prompt), 4, 1, seeded, List.of()), collector);
+                answers.add(collector);
+            }
+            int[] likeliest = FakeModel.continuation(prompt, 3);
+            double second = 0;
+            double third = 0;
+            int offered = 0;
+            for (Collector answer : answers) {
+                answer.awaitEnd();
+                offered += answer.end().timings().draftTokens();
+                if (answer.text().startsWith(fixture.text.detokenize(new int[] {likeliest[0], likeliest[1]}))) {
+                    second++;
+                    third += answer.text().charAt(2) == 32 + likeliest[2] ? 1 : 0;
+                }
+            }
+            assertTrue(offered > draws, "drafts were made");
+            double expected = chance(prompt, likeliest, 0) * chance(prompt, likeliest, 1);
+            assertEquals(expected, second / draws, 4 * Math.sqrt(0.25 / draws));
+            assertEquals(chance(prompt, likeliest, 2), third / second, 4 * Math.sqrt(0.25 / second));
+        }
+    }
+
+    /** How likely the likeliest token is among the best three at temperature 0.6, behind the first {@code written} ones. */
+    private static double chance(int[] prompt, int[] likeliest, int written) {
+        int[] text = java.util.Arrays.copyOf(prompt, prompt.length + written);
+        System.arraycopy(likeliest, 0, text, prompt.length, written);
+        double[] best = FakeModel.bestLogits(text);
+        double sum = 0;
+        for (double logit : best) {
+            sum += Math.exp((logit - best[0]) / 0.6);
+        }
+        return 1 / sum;
+    }
+
     private static int[] repeating() {
         int[] prompt = new int[90];
         for (int i = 0; i < prompt.length; i++) {

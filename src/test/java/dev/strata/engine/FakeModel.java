@@ -100,6 +100,21 @@ final class FakeModel implements Model {
         return 2 + (int) Long.remainderUnsigned(hash >>> 8, VOCABULARY - 2);
     }
 
+    /** The three largest logits after a text, largest first. */
+    static double[] bestLogits(int[] text) {
+        long hash = hash(text, text.length);
+        double[] logits = new double[VOCABULARY];
+        for (int token = 0; token < VOCABULARY; token++) {
+            logits[token] = token == next(hash) ? 8 : token == END ? -20 : noise(hash, token);
+        }
+        Arrays.sort(logits);
+        return new double[] {logits[VOCABULARY - 1], logits[VOCABULARY - 2], logits[VOCABULARY - 3]};
+    }
+
+    private static float noise(long hash, int token) {
+        return (float) (Long.remainderUnsigned(step(hash, token + 1000), 1000) / 130.0);
+    }
+
     /** What the model writes after a text at temperature 0. */
     static int[] continuation(int[] prompt, int count) {
         int[] text = Arrays.copyOf(prompt, prompt.length + count);
@@ -151,7 +166,7 @@ final class FakeModel implements Model {
 
     private void write(MemorySegment logits, int row, long hash, int position) {
         for (int token = 0; token < VOCABULARY; token++) {
-            float value = token == END ? -20 : (float) (Long.remainderUnsigned(step(hash, token + 1000), 1000) / 200.0);
+            float value = token == END ? -20 : noise(hash, token);
             logits.setAtIndex(ValueLayout.JAVA_FLOAT, (long) row * VOCABULARY + token, value);
         }
         int best = constant != null ? constant : next(hash);

@@ -1,0 +1,106 @@
+package dev.strata.cli;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.strata.config.ConfigurationException;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class CliPiecesTest {
+    @TempDir
+    Path folder = Path.of("");
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    private int run(String... arguments) {
+        return StrataCommand.run(arguments, new PrintWriter(out, true), new PrintWriter(err, true));
+    }
+
+    @Test
+    void jsonIsEscapedAndKeepsItsOrder() {
+        Map<String, Object> map = new LinkedHashMap<>();
+        map.put("b", List.of(1, 2.5, true));
+        map.put("a", "\"\\\n\u0001é");
+        map.put("n", Double.NaN);
+        assertEquals("{\"b\":[1,2.5,true],\"a\":\"\\\"\\\\\\n\\u0001é\",\"n\":null}", JsonText.of(map));
+    }
+
+    @Test
+    void tokenArraysAreRead() {
+        assertArrayEquals(new int[] {1, 22, 3}, TokenArray.parse(" [1, 22,3]\n", "x"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "[]", "1, 2", "[1,,2]", "[1.5]", "{\"a\":1}"})
+    void otherTextsAreRefusedByName(String text) {
+        ConfigurationException error =
+                assertThrows(ConfigurationException.class, () -> TokenArray.parse(text, "prompt.json"));
+        assertTrue(String.valueOf(error.getMessage()).startsWith("prompt.json "));
+    }
+
+    @Test
+    void aFolderMeansTheModelInIt() throws IOException {
+        assertEquals(folder, ModelPath.resolve(folder), "a folder of safetensors");
+        Path first = Files.createFile(folder.resolve("m-00001-of-00002.gguf"));
+        Files.createFile(folder.resolve("m-00002-of-00002.gguf"));
+        assertEquals(first, ModelPath.resolve(folder));
+        Files.createFile(folder.resolve("other.gguf"));
+        ConfigurationException error =
+                assertThrows(ConfigurationException.class, () -> ModelPath.resolve(folder));
+        assertTrue(String.valueOf(error.getMessage()).contains("other.gguf"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "--spec 9, --spec 9 cannot be used: it accepts a number from 1 to 8",
+        "--parallel 0, --parallel 0 cannot be used: it accepts a number from 1 on",
+        "--port 70000, --port 70000 cannot be used: it accepts a number from 0 to 65535",
+        "--spec-min-p 1.5, --spec-min-p 1.5 cannot be used: it accepts a number from 0 to 1",
+        "--modle x, unknown flag --modle; did you mean --model?",
+        "--backend gpu, Invalid value for option '--backend'",
+        "--model /nowhere/at.gguf, /nowhere/at.gguf does not exist"
+    })
+    void wrongValuesAreExitCodeTwoAndNamed(String flags, String message) {
+        String[] words = ("--serve " + flags).split(" ");
+        assertEquals(2, run(words), Arrays.toString(words));
+        assertTrue(err.toString().contains(message), err.toString());
+    }
+
+    @Test
+    void anUnknownVerbNamesTheNearest() {
+        assertEquals(2, run("tokenise"));
+        assertTrue(err.toString().contains("unknown word tokenise; did you mean tokenize?"), err.toString());
+    }
+
+    @Test
+    void everyVerbIsInTheHelp() {
+        assertEquals(0, run("--help"));
+        for (String verb : List.of("chat", "bench", "logits", "tokenize", "convert", "doctor")) {
+            assertTrue(out.toString().contains("  " + verb), verb);
+        }
+    }
+
+    @Test
+    void theDoctorLooksAtEverything() {
+        assertEquals(0, run("doctor"));
+        for (String what : List.of("Java", "memory", "C++ kernels", "card", "default model")) {
+            assertTrue(out.toString().contains(what), out.toString());
+        }
+    }
+}
