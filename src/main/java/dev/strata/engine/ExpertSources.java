@@ -51,7 +51,7 @@ final class ExpertSources {
                 layout.totalBytes(),
                 wish(options.tiers()),
                 options.tiers().residentBudgetGib() * Bytes.GIB,
-                !device));
+                !device && !files.makesTensors()));
         boolean trivial = plan.tier() == MemoryPlan.Tier.MAPPED && options.tiers().equals(TierOptions.DEFAULTS);
         if (trivial) {
             LOG.debug("{}", plan.table());

@@ -39,6 +39,22 @@ public interface ModelFiles extends AutoCloseable {
     /** The tensor's bytes, mapped read-only. Valid until the files are closed. */
     MemorySegment data(TensorEntry tensor);
 
+    /**
+     * Whether tensors are made in memory when {@link #data} asks for them, instead of lying in files. Large ones are better fetched in
+     * parts then, to where they are needed.
+     */
+    default boolean makesTensors() {
+        return false;
+    }
+
+    /**
+     * Copies {@code bytes} bytes of a tensor from {@code offset} on to the start of {@code target}. Both are multiples of a row's bytes
+     * where {@link #makesTensors}. Any thread may call it.
+     */
+    default void copy(TensorEntry tensor, long offset, long bytes, MemorySegment target) {
+        MemorySegment.copy(data(tensor), offset, target, 0, bytes);
+    }
+
     @Override
     void close();
 }

@@ -94,14 +94,24 @@ public final class ExpertTensors {
     private StoredMatrices stacked(TensorEntry tensor, int outputs, int inputs) {
         checkShape(tensor, List.of((long) experts, (long) outputs, (long) inputs));
         long bytes = tensor.type().bytes(inputs) * outputs;
-        return new StoredMatrices.Stacked(tensor, files.data(tensor), 0, bytes, bytes);
+        return slices(tensor, 0, bytes, bytes);
     }
 
     /** The gate (0) or up (1) rows of a tensor that holds both for every expert, gates first. */
     private StoredMatrices half(TensorEntry tensor, int which) {
         checkShape(tensor, List.of((long) experts, 2L * intermediate, (long) hidden));
         long bytes = tensor.type().bytes(hidden) * intermediate;
-        return new StoredMatrices.Stacked(tensor, files.data(tensor), which * bytes, 2 * bytes, bytes);
+        return slices(tensor, which * bytes, 2 * bytes, bytes);
+    }
+
+    /** An expert's matrix every {@code stride} bytes; made one by one where the whole tensor would have to be made first. */
+    private StoredMatrices slices(TensorEntry tensor, long first, long stride, long bytes) {
+        return files.makesTensors()
+                ? new StoredMatrices.Converted(
+                        tensor.type(),
+                        bytes,
+                        (expert, target) -> files.copy(tensor, first + expert * stride, bytes, target))
+                : new StoredMatrices.Stacked(tensor, files.data(tensor), first, stride, bytes);
     }
 
     private StoredMatrices separate(String prefix, String part, int outputs, int inputs) {
