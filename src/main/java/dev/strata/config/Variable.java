@@ -38,7 +38,7 @@ public enum Variable {
             "STRATA_KEEP_MAPPING",
             new Values.Flag(),
             "0",
-            "keep the mapped view of the model files beside unbuffered reads of experts"),
+            "accepted so that command lines with it start; the mapped view of the model files always stays, which does not slow unbuffered reads on Linux"),
     PCIE_BALANCE(
             "STRATA_PCIE_BALANCE",
             new Values.Flag(),

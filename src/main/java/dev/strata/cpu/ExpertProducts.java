@@ -74,9 +74,13 @@ final class ExpertProducts implements AutoCloseable {
         while (first >= 0) {
             int count = 0;
             int next = first;
+            int[] experts = new int[Math.min(room, missing.cardinality())];
+            MemorySegment[] blobs = new MemorySegment[experts.length];
             for (; next >= 0 && count < room; next = missing.nextSetBit(next + 1)) {
-                table.stage(next, staging.host().asSlice(count++ * blob, blob));
+                blobs[count] = staging.host().asSlice(count * blob, blob);
+                experts[count++] = next;
             }
+            table.stage(experts, count, blobs);
             products(table, table.staged(), in, routing, rows);
             for (int expert = first; expert != next && expert >= 0; expert = missing.nextSetBit(expert + 1)) {
                 table.staged().remove(expert);

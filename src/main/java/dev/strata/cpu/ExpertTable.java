@@ -60,9 +60,15 @@ final class ExpertTable implements ExpertLayer {
         return true;
     }
 
-    /** Copies the expert's blob to {@code blob} and enters it among the staged ones. */
-    void stage(int expert, MemorySegment blob) {
-        source.copyBlob(layer, expert, blob.asSlice(0, layout.blobBytes()));
+    /** Copies the blobs of the first {@code count} experts (ascending) as one batch and enters them among the staged ones. */
+    void stage(int[] experts, int count, MemorySegment[] blobs) {
+        source.copyBlobs(layer, experts, count, blobs);
+        for (int i = 0; i < count; i++) {
+            enter(experts[i], blobs[i]);
+        }
+    }
+
+    private void enter(int expert, MemorySegment blob) {
         long base = blob.address();
         staged.put(expert, base, base + layout.upOffset(), base + layout.downOffset());
         staged.factors(expert, factor(blob, 0), factor(blob, 1), factor(blob, 2));

@@ -1,0 +1,109 @@
+package dev.strata.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.strata.config.ConfigurationException;
+import dev.strata.config.TierOptions;
+import dev.strata.config.TierOptions.Residence;
+import dev.strata.config.Variables;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
+
+/** Flags of the memory tiers. */
+class TierFlagsTest {
+    @Test
+    void withoutFlagsEverythingIsAsByDefault() {
+        assertEquals(TierOptions.DEFAULTS, options(""));
+    }
+
+    @Test
+    void theCommandLineThatComparesSettingsStarts() {
+        Variables variables = Variables.read(Map.of(
+                "STRATA_PREFILL_CPU_SHARE", "0",
+                "STRATA_PCIE_BALANCE", "0",
+                "STRATA_IQ_MT_MIN", "1",
+                "STRATA_ARENA_PIN_GIB", "none"));
+        CommandLine line = new CommandLine(new StrataCommand()).setCaseInsensitiveEnumValuesAllowed(true);
+        line.parseArgs(("--serve --model m.gguf --expert-cache auto --vram-reserve-mib 2048 --prefill auto:32768 --spec 6"
+                        + " --spec-min-p 0.7 --max-context 262144 --kv int8")
+                .split(" "));
+        TierOptions identity = options(
+                "--expert-cache 3000 --vram-reserve-mib 2048 --prefill auto --pcie-frac 0 --adapt-every 1000000",
+                variables);
+        assertEquals(3000, identity.cacheSlots());
+        assertEquals(2048, identity.vramReserveMib());
+        assertEquals(Optional.of("auto"), identity.prefill());
+        assertEquals(1_000_000, identity.adaptation().every());
+    }
+
+    @Test
+    void oneTierCanBeChosen() {
+        assertEquals(Residence.LOW_RAM, options("--low-ram").residence());
+        assertEquals(Residence.MAPPED, options("--mmap-experts").residence());
+        assertEquals(Residence.RESIDENT, options("--resident-experts").residence());
+        assertEquals(18, options("--resident-budget-gib 18").residentBudgetGib());
+        assertFalse(options("--no-prefill-borrow").borrow());
+        assertThrows(ConfigurationException.class, () -> options("--low-ram --resident-experts"));
+        assertThrows(ConfigurationException.class, () -> options("--mmap-experts --resident-budget-gib 4"));
+    }
+
+    @Test
+    void helperCardsAreRefusedWithTheReason() {
+        String budget = String.valueOf(assertThrows(
+                        ConfigurationException.class,
+                        () -> options("--resident-budget-gib 16 --expert-cache-device1 4000"))
+                .getMessage());
+        assertTrue(budget.contains("STRATA_RESIDENT_REMOTE=1"), budget);
+        String alone = String.valueOf(
+                assertThrows(ConfigurationException.class, () -> options("--expert-cache-device2 4000"))
+                        .getMessage());
+        assertTrue(alone.contains("one card only"), alone);
+        assertThrows(
+                ConfigurationException.class,
+                () -> options(
+                        "--resident-budget-gib 16 --expert-cache-device1 4000",
+                        Variables.read(Map.of("STRATA_RESIDENT_REMOTE", "1"))));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "--expert-cache many",
+                "--expert-cache 0",
+                "--prefill big",
+                "--prefill auto:99999",
+                "--pcie-frac 2",
+                "--pcie-frac some",
+                "--adapt-every 0",
+                "--adapt-decay 1.5",
+                "--adapt-min-gain 0.5",
+                "--vram-limit-gib -1",
+                "--gpu -1"
+            })
+    void otherValuesAreRefusedByName(String flags) {
+        String message = String.valueOf(
+                assertThrows(ConfigurationException.class, () -> options(flags)).getMessage());
+        assertTrue(message.contains(flags.substring(0, flags.indexOf(' '))), message);
+    }
+
+    private static TierOptions options(String flags) {
+        return options(flags, Variables.defaults());
+    }
+
+    private static TierOptions options(String flags, Variables variables) {
+        TierFlags parsed = new TierFlags();
+        new CommandLine(new Holder(parsed)).parseArgs(flags.isEmpty() ? new String[0] : flags.split(" "));
+        return parsed.options(variables);
+    }
+
+    /** A command that has only these flags. */
+    @CommandLine.Command
+    private record Holder(@CommandLine.Mixin TierFlags flags) {}
+}
