@@ -1,7 +1,6 @@
 package dev.strata.sampling;
 
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 
 /**
  * Says which tokens may come next in one sequence. Used by one thread; {@link #fork} gives an independent copy, for looking at drafts.
@@ -38,24 +37,11 @@ public interface TokenConstraint {
 
     /** Sets the logits of forbidden tokens to minus infinity. */
     default void mask(float[] logits) {
-        long[] allowed = allowed();
-        for (int token = 0; token < logits.length; token++) {
-            int word = token >> 6;
-            if (word >= allowed.length || (allowed[word] >>> token & 1) == 0) {
-                logits[token] = Float.NEGATIVE_INFINITY;
-            }
-        }
+        mask(MemorySegment.ofArray(logits));
     }
 
-    /** The same for one row of float32 logits off the heap. */
+    /** The same for one row of float32 logits anywhere. */
     default void mask(MemorySegment logits) {
-        long[] allowed = allowed();
-        long tokens = logits.byteSize() / Float.BYTES;
-        for (long token = 0; token < tokens; token++) {
-            int word = (int) (token >> 6);
-            if (word >= allowed.length || (allowed[word] >>> token & 1) == 0) {
-                logits.setAtIndex(ValueLayout.JAVA_FLOAT, token, Float.NEGATIVE_INFINITY);
-            }
-        }
+        TokenMask.apply(allowed(), logits);
     }
 }

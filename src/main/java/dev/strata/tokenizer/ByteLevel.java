@@ -28,16 +28,21 @@ final class ByteLevel {
         return CHARACTERS[value & 0xFF];
     }
 
-    /** The bytes that a vocabulary entry stands for, or null when it is not written in this alphabet. */
-    static byte @Nullable [] decode(String token) {
-        byte[] bytes = new byte[token.length()];
-        for (int index = 0; index < bytes.length; index++) {
+    /** Writes the bytes of an entry to {@code bytes}; their number, or -1 when it is not written in this alphabet. */
+    static int decode(String token, byte[] bytes) {
+        for (int index = 0; index < token.length(); index++) {
             char character = token.charAt(index);
             if (character >= BYTES.length || BYTES[character] < 0) {
-                return null;
+                return -1;
             }
             bytes[index] = (byte) BYTES[character];
         }
-        return bytes;
+        return token.length();
+    }
+
+    /** The bytes that a vocabulary entry stands for, or null when it is not written in this alphabet. */
+    static byte @Nullable [] decode(String token) {
+        byte[] bytes = new byte[token.length()];
+        return decode(token, bytes) < 0 ? null : bytes;
     }
 }

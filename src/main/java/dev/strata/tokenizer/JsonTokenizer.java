@@ -8,8 +8,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.strata.format.ModelFormatException;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -17,13 +17,20 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads {@code tokenizer.json} (Hugging Face tokenizers) with the role tokens of its companion files. */
 final class JsonTokenizer {
+    private static final int MOST_TOKENS = 1 << 24;
+    private static final byte[] NONE = new byte[0];
+
     private final ObjectMapper mapper = new ObjectMapper();
     private final String source;
     /** Everything but the vocabulary and the merges, which are too many for a tree. */
     private final Map<String, JsonNode> parts = new HashMap<>();
 
     private final Map<String, JsonNode> modelParts = new HashMap<>();
-    private final Map<String, Integer> vocabulary = new LinkedHashMap<>(1 << 18);
+    /** Bytes of the vocabulary's tokens by id; null where there is none. */
+    private byte @Nullable [][] vocabulary = new byte[1 << 12][];
+
+    private int vocabularySize;
+    /** Left and right tokens in turn. */
     private final List<String> merges = new ArrayList<>();
 
     private JsonTokenizer(String source) {
@@ -69,7 +76,7 @@ final class JsonTokenizer {
                 expect(value, JsonToken.START_OBJECT, "model.vocab");
                 while (parser.nextToken() == JsonToken.FIELD_NAME) {
                     String token = parser.currentName();
-                    vocabulary.put(token, parser.nextIntValue(-1));
+                    addToken(token, parser.nextIntValue(-1));
                 }
             } else if (name.equals("merges")) {
                 expect(value, JsonToken.START_ARRAY, "model.merges");
@@ -80,17 +87,40 @@ final class JsonTokenizer {
         }
     }
 
+    private void addToken(String token, int id) {
+        if (id < 0 || id > MOST_TOKENS) {
+            throw new ModelFormatException(source + ": model.vocab gives \"" + token + "\" no usable id.");
+        }
+        if (id >= vocabulary.length) {
+            vocabulary = Arrays.copyOf(vocabulary, Math.max(id + 1, vocabulary.length * 2));
+        }
+        vocabulary[id] = ByteLevel.decode(token);
+        vocabularySize = Math.max(vocabularySize, id + 1);
+    }
+
     /** Merges are "left right", or in newer files pairs of strings. */
     private void parseMerges(JsonParser parser) throws IOException {
         for (JsonToken next = parser.nextToken(); next != JsonToken.END_ARRAY; next = parser.nextToken()) {
             if (next == JsonToken.START_ARRAY) {
                 String left = parser.nextTextValue();
                 String right = parser.nextTextValue();
-                expect(parser.nextToken(), JsonToken.END_ARRAY, "model.merges[" + merges.size() + "]");
-                merges.add(left + " " + right);
+                expect(parser.nextToken(), JsonToken.END_ARRAY, "model.merges[" + merges.size() / 2 + "]");
+                if (left == null || right == null) {
+                    throw new ModelFormatException(
+                            source + ": model.merges[" + merges.size() / 2 + "] should hold two strings.");
+                }
+                merges.add(left);
+                merges.add(right);
             } else {
-                expect(next, JsonToken.VALUE_STRING, "model.merges[" + merges.size() + "]");
-                merges.add(parser.getText());
+                expect(next, JsonToken.VALUE_STRING, "model.merges[" + merges.size() / 2 + "]");
+                String merge = parser.getText();
+                int space = merge.indexOf(' ', 1);
+                if (space < 0) {
+                    throw new ModelFormatException(source + ": model.merges[" + merges.size() / 2 + "] (\"" + merge
+                            + "\") has no space between its two tokens.");
+                }
+                merges.add(merge.substring(0, space));
+                merges.add(merge.substring(space + 1));
             }
         }
     }
@@ -109,25 +139,24 @@ final class JsonTokenizer {
                     + ". Only byte-level BPE is supported.");
         }
         List<AddedTokens.Added> added = added();
-        int size = vocabulary.values().stream().mapToInt(id -> id).max().orElse(-1) + 1;
-        if (size <= 0 || size > 1 << 24) {
-            throw new ModelFormatException(source + ": model.vocab has no usable ids.");
+        if (vocabularySize == 0) {
+            throw new ModelFormatException(source + ": model.vocab is empty.");
         }
-        byte[][] tokens = new byte[size][0];
-        vocabulary.forEach((token, id) -> {
-            byte[] bytes = ByteLevel.decode(token);
-            if (id >= 0 && bytes != null) {
-                tokens[id] = bytes;
-            }
-        });
+        byte[][] tokens = new byte[vocabularySize][];
+        for (int id = 0; id < vocabularySize; id++) {
+            byte[] bytes = vocabulary[id];
+            tokens[id] = bytes == null ? NONE : bytes;
+        }
         for (AddedTokens.Added token : added) {
-            if (token.id() < size) {
-                tokens[token.id()] = new byte[0];
+            if (token.id() >= 0 && token.id() < vocabularySize) {
+                tokens[token.id()] = NONE;
             }
         }
         TokenTable table = new TokenTable(tokens);
         MergeReader reader = new MergeReader(table, source);
-        merges.forEach(reader::add);
+        for (int index = 0; index < merges.size(); index += 2) {
+            reader.add(merges.get(index), merges.get(index + 1));
+        }
         return BpeTokenizer.of(new BpeModel(
                 table,
                 reader.merges(),

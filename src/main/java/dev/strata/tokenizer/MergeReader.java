@@ -7,6 +7,7 @@ final class MergeReader {
     private final TokenTable vocabulary;
     private final String source;
     private final IntList merges = new IntList(1024);
+    private byte[] buffer = new byte[256];
 
     MergeReader(TokenTable vocabulary, String source) {
         this.vocabulary = vocabulary;
@@ -33,8 +34,11 @@ final class MergeReader {
     }
 
     private int find(String token, String left, String right) {
-        byte[] bytes = ByteLevel.decode(token);
-        int id = bytes == null ? -1 : vocabulary.find(bytes, 0, bytes.length);
+        if (token.length() > buffer.length) {
+            buffer = new byte[token.length() * 2];
+        }
+        int length = ByteLevel.decode(token, buffer);
+        int id = length < 0 ? -1 : vocabulary.find(buffer, 0, length);
         if (id < 0) {
             throw wrong(left + " " + right, "names \"" + token + "\", which is not in the vocabulary");
         }

@@ -79,7 +79,7 @@ class ConstraintFactoryTest {
     void masksForbidWhatIsNotAllowed() {
         TokenConstraint constraint =
                 factory.of(new OutputFormat.Grammar("root ::= \"yes\" | \"no\""), false, false).orElseThrow();
-        float[] logits = new float[TOKENIZER.vocabularySize() + 64];
+        float[] logits = new float[TOKENIZER.vocabularySize() + 77];
         constraint.mask(logits);
         for (int token = 0; token < logits.length; token++) {
             assertEquals(constraint.accepts(token), logits[token] == 0, () -> "mask and accepts differ");
