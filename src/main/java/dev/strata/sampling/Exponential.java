@@ -1,25 +1,34 @@
 package dev.strata.sampling;
 
-/** e to the power of many float32 values at once, without calls, so that the compiler can keep it in registers. */
+/** e to the power of many float32 values at once, in additions and products alone, so that the compiler can work on several at a time. */
 final class Exponential {
-    private static final float LOG2_E = 1.44269504f;
+    /** Values further below give what this gives: next to nothing. */
+    static final float LEAST = -64;
 
     private Exponential() {}
 
     /**
-     * e^x for x at most 0, relative error below 2e-7; below -80 the result is 0. Splits x log2(e) in a whole and a fractional part; 2 to the
-     * fraction is a polynomial (Taylor's in f ln 2 around 0, on [-0.5, 0.5]).
+     * into[i] = e^((values[i] - best) * scale), relative error below 2e-5. No value may be above {@code best}.
+     *
+     * <p>Taylor's polynomial of degree 7 of e^(x / 64), which is then squared six times.
      */
-    static float ofNegative(float x) {
-        if (!(x > -80)) {
-            return 0;
+    static void below(float[] values, float best, float scale, float[] into) {
+        for (int i = 0; i < values.length; i++) {
+            float x = Math.max((values[i] - best) * scale, LEAST) * (1f / 64);
+            float power = 1f / 5040;
+            power = power * x + 1f / 720;
+            power = power * x + 1f / 120;
+            power = power * x + 1f / 24;
+            power = power * x + 1f / 6;
+            power = power * x + 0.5f;
+            power = power * x + 1f;
+            power = power * x + 1f;
+            power *= power;
+            power *= power;
+            power *= power;
+            power *= power;
+            power *= power;
+            into[i] = power * power;
         }
-        float scaled = x * LOG2_E;
-        int whole = (int) (scaled - 0.5f);
-        // In two parts, as the product above has lost low bits that the exponent's size makes visible.
-        float rest = (x - whole * 0.693359375f) + whole * 2.12194440e-4f;
-        float power =
-                1 + rest * (1 + rest * (0.5f + rest * (1 / 6f + rest * (1 / 24f + rest * (1 / 120f + rest / 720f)))));
-        return power * Float.intBitsToFloat((whole + 127) << 23);
     }
 }

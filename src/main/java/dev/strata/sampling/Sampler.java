@@ -100,7 +100,8 @@ public final class Sampler {
         if (constraint != null) {
             constraint.mask(logits);
         }
-        int best = scratch.argmax();
+        boolean changed = biasedTokens.length > 0 || penalties != null || constraint != null;
+        int best = changed ? scratch.argmax() : scratch.loadedArgmax();
         if (logits[best] == Float.NEGATIVE_INFINITY) {
             throw new LogitsException("no token may follow here: logit_bias or the output format forbids all of them");
         }

@@ -26,17 +26,30 @@ public final class SamplerScratch {
      */
     void load(MemorySegment source, int row) {
         MemorySegment.copy(source, ValueLayout.JAVA_FLOAT, 4L * row * logits.length, logits, 0, logits.length);
-        float largest = Float.NEGATIVE_INFINITY;
+        float first = Float.NEGATIVE_INFINITY;
+        float second = first;
+        float third = first;
+        float fourth = first;
         float poison = 0;
-        for (float value : logits) {
-            largest = Math.max(largest, value);
-            // 0 for every finite value, NaN for all others: one test after the loop instead of one for each.
-            poison += value * 0f;
+        float otherPoison = 0;
+        int last = logits.length & ~3;
+        // Several chains side by side: one alone would wait for itself. A product with 0 is 0 for every finite value, NaN for all others.
+        for (int i = 0; i < last; i += 4) {
+            first = Math.max(first, logits[i]);
+            second = Math.max(second, logits[i + 1]);
+            third = Math.max(third, logits[i + 2]);
+            fourth = Math.max(fourth, logits[i + 3]);
+            poison += logits[i] * 0f + logits[i + 1] * 0f;
+            otherPoison += logits[i + 2] * 0f + logits[i + 3] * 0f;
         }
-        if (poison != 0) {
+        for (int i = last; i < logits.length; i++) {
+            first = Math.max(first, logits[i]);
+            poison += logits[i] * 0f;
+        }
+        if (poison + otherPoison != 0) {
             throw new LogitsException(describe());
         }
-        best = largest;
+        best = Math.max(Math.max(first, second), Math.max(third, fourth));
     }
 
     private String describe() {
@@ -52,11 +65,22 @@ public final class SamplerScratch {
                 + first + " (" + logits[first] + ")";
     }
 
+    /** The likeliest token of the logits as they were loaded, lowest id among equals. */
+    int loadedArgmax() {
+        int at = 0;
+        while (logits[at] != best) {
+            at++;
+        }
+        return at;
+    }
+
     /** The likeliest token, lowest id among equals, after the logits were changed. */
     int argmax() {
         int at = 0;
+        float largest = logits[0];
         for (int token = 1; token < logits.length; token++) {
-            if (logits[token] > logits[at]) {
+            if (logits[token] > largest) {
+                largest = logits[token];
                 at = token;
             }
         }
@@ -65,11 +89,7 @@ public final class SamplerScratch {
 
     /** Log of the sum of e^logit. */
     double logSum() {
-        double sum = 0;
-        for (float value : logits) {
-            sum += Exponential.ofNegative(value - best);
-        }
-        return best + Math.log(sum);
+        return truncation.logSum(logits, best);
     }
 
     /** The {@code count} likeliest tokens, best first, lower id first among equals. */

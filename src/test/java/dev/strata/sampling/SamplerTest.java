@@ -238,10 +238,18 @@ class SamplerTest {
 
     @Test
     void exponentialIsExactEnough() {
-        for (float x = 0; x > -80; x -= 0.0137f) {
-            assertEquals(1, Exponential.ofNegative(x) / Math.exp(x), 4e-7, "at " + x);
+        float[] values = new float[2300];
+        float[] powers = new float[values.length];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = 3 - i * 0.0137f;
         }
-        assertEquals(0, Exponential.ofNegative(Float.NEGATIVE_INFINITY));
+        values[values.length - 1] = Float.NEGATIVE_INFINITY;
+        Exponential.below(values, 3, 2, powers);
+        for (int i = 0; i < values.length - 1; i++) {
+            double expected = Math.exp(Math.max((values[i] - 3) * 2.0, -64));
+            assertEquals(1, powers[i] / expected, 2e-5, "at " + values[i]);
+        }
+        assertTrue(powers[values.length - 1] < 1e-27);
     }
 
     /** Allows ids above the last one. */
