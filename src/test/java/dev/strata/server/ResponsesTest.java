@@ -51,7 +51,7 @@ final class ResponsesTest {
             assertEquals("{\"a\":1}", response.at("/output/2/arguments").asText());
             assertEquals("call_1", response.at("/output/2/call_id").asText());
             assertEquals(
-                    "{\"input_tokens\":11,\"input_tokens_details\":{\"cached_tokens\":3},\"output_tokens\":5,\"output_tokens_details\":{\"reasoning_tokens\":2},\"total_tokens\":16}",
+                    "{\"input_tokens\":11,\"input_tokens_details\":{\"cached_tokens\":3,\"cache_write_tokens\":0},\"output_tokens\":5,\"output_tokens_details\":{\"reasoning_tokens\":2},\"total_tokens\":16}",
                     response.get("usage").toString());
         }
     }

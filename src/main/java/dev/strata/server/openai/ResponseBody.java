@@ -100,7 +100,7 @@ final class ResponseBody {
     private static Map<String, @Nullable Object> usage(Usage usage) {
         return Json.object(
                 "input_tokens", usage.promptTokens(),
-                "input_tokens_details", Json.object("cached_tokens", usage.cachedTokens()),
+                "input_tokens_details", Json.object("cached_tokens", usage.cachedTokens(), "cache_write_tokens", 0),
                 "output_tokens", usage.completionTokens(),
                 "output_tokens_details", Json.object("reasoning_tokens", usage.reasoningTokens()),
                 "total_tokens", usage.totalTokens());
