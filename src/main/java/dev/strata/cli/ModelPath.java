@@ -1,6 +1,7 @@
 package dev.strata.cli;
 
 import dev.strata.config.ConfigurationException;
+import dev.strata.synth.ModelSource;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -24,6 +25,9 @@ final class ModelPath {
      * @throws ConfigurationException when there is nothing, or more than one model
      */
     static Path resolve(Path path) {
+        if (ModelSource.isSynthetic(path)) {
+            return path;
+        }
         if (!Files.exists(path)) {
             throw new ConfigurationException(
                     path.toAbsolutePath() + " does not exist: name a GGUF file or a model folder with --model");

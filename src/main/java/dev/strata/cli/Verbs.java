@@ -13,7 +13,9 @@ final class Verbs {
 
     private static Map<String, Supplier<Object>> all() {
         Map<String, Supplier<Object>> verbs = new LinkedHashMap<>();
+        verbs.put("inspect", InspectCommand::new);
         verbs.put("convert", ConvertCommand::new);
+        verbs.put("synth", SynthCommand::new);
         verbs.put("logits", LogitsCommand::new);
         verbs.put("tokenize", TokenizeCommand::new);
         verbs.put("bench", BenchCommand::new);

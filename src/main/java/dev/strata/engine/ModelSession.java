@@ -4,7 +4,6 @@ import dev.strata.config.EngineOptions;
 import dev.strata.config.Options;
 import dev.strata.device.Backend;
 import dev.strata.device.Batch;
-import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
 import dev.strata.model.Hyperparameters;
 import dev.strata.model.Model;
@@ -13,6 +12,7 @@ import dev.strata.model.ModelConfigReader;
 import dev.strata.model.ModelOptions;
 import dev.strata.model.NgramTables;
 import dev.strata.model.ngram.NgramTable;
+import dev.strata.synth.ModelSource;
 
 /** A model on a backend with the files it is read from, closed together. */
 public final class ModelSession implements AutoCloseable {
@@ -39,7 +39,7 @@ public final class ModelSession implements AutoCloseable {
      * @throws dev.strata.format.ModelFormatException naming file and key or tensor
      */
     public static ModelSession open(Options options) {
-        ModelFiles files = ModelFileOpener.open(options.model());
+        ModelFiles files = ModelSource.open(options.model());
         try {
             ModelConfig config = ModelConfigReader.read(files);
             int context = context(options.engine(), config);

@@ -6,7 +6,6 @@ import dev.strata.config.Options;
 import dev.strata.decode.DevicePlacement;
 import dev.strata.device.Backend;
 import dev.strata.device.Batch;
-import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
 import dev.strata.memory.Bytes;
 import dev.strata.model.Hyperparameters;
@@ -14,6 +13,7 @@ import dev.strata.model.Model;
 import dev.strata.model.ModelConfigReader;
 import dev.strata.model.NgramTables;
 import dev.strata.model.ngram.NgramTable;
+import dev.strata.synth.ModelSource;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -45,7 +45,7 @@ public final class PromptBenchmark {
 
     /** Runs all arms and hands every result out as soon as it is there. */
     public void run(List<PromptArm> arms, Consumer<Map<String, Object>> results) {
-        try (ModelFiles files = ModelFileOpener.open(options.model());
+        try (ModelFiles files = ModelSource.open(options.model());
                 ExpertHome.Shared experts = ExpertHome.share(files, options)) {
             for (PromptArm arm : arms) {
                 results.accept(arm(files, experts, arm));

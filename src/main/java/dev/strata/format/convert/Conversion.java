@@ -53,6 +53,11 @@ public final class Conversion {
     public static Conversion of(ModelFiles files, TypePlan types) {
         ConversionPlan plan =
                 files.container() == ModelFiles.Container.GGUF ? GgufPlan.of(files) : HuggingFacePlan.of(files);
+        return of(plan, types);
+    }
+
+    /** A plan with the types chosen. */
+    public static Conversion of(ConversionPlan plan, TypePlan types) {
         List<Item> items = new ArrayList<>();
         for (OutputTensor tensor : plan.tensors()) {
             QuantType type = types.choose(tensor, tensor.rows().storedType());

@@ -99,7 +99,7 @@ final class Factors {
 
         @Override
         public @Nullable MemorySegment stored(QuantType type, long first, long rows) {
-            return first / slice == (first + rows - 1) / slice ? source.stored(type, first, rows) : null;
+            return source.stored(type, first, rows);
         }
 
         @Override
@@ -131,8 +131,10 @@ final class Factors {
 
         @Override
         public @Nullable MemorySegment stored(QuantType type, long first, long rows) {
-            boolean oneSlice = first / slice == (first + rows - 1) / slice;
-            boolean same = oneSlice && source.storedFactor(first) == factors[(int) (first / slice)];
+            boolean same = true;
+            for (long i = first / slice; i <= (first + rows - 1) / slice; i++) {
+                same &= source.storedFactor(Math.max(first, i * slice)) == factors[(int) i];
+            }
             return same ? source.stored(type, first, rows) : null;
         }
     }

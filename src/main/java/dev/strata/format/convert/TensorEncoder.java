@@ -63,7 +63,7 @@ final class TensorEncoder implements AutoCloseable {
     private void piece(int index, GgufTensor tensor, Rows rows, long first, int count) throws IOException {
         MemorySegment stored = rows.stored(tensor.type(), first, count);
         ByteBuffer bytes;
-        if (stored != null && rows.storedFactor(first) == 1) {
+        if (stored != null && unscaled(rows, first, count)) {
             bytes = stored.asByteBuffer();
         } else {
             float[] values = new float[Math.multiplyExact(count, rows.width())];
@@ -83,6 +83,15 @@ final class TensorEncoder implements AutoCloseable {
         long length = bytes.remaining();
         writer.write(index, first * tensor.rowBytes(), bytes);
         progress.written(written.addAndGet(length), tensor.name());
+    }
+
+    private static boolean unscaled(Rows rows, long first, int count) {
+        for (long row = first; row < first + count; row++) {
+            if (rows.storedFactor(row) != 1) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /**

@@ -120,7 +120,7 @@ public final class TypePlan {
     }
 
     /** The nearest type of about the same size whose blocks divide rows of {@code width}. */
-    static QuantType fitting(QuantType type, int width) {
+    public static QuantType fitting(QuantType type, int width) {
         QuantType fitting = type;
         while (!fitting.divides(width)) {
             fitting = switch (fitting) {

@@ -11,5 +11,5 @@ import java.util.Map;
  * @param tensors in the order of their infos, with absolute offsets
  * @param dataOffset where the data section starts
  */
-record GgufHeader(
+public record GgufHeader(
         int version, Map<String, Object> metadata, List<TensorEntry> tensors, long alignment, long dataOffset) {}

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 
 /** Reads and checks what stands before the data of one GGUF file. */
-final class GgufReader {
+public final class GgufReader {
     static final int MAGIC = 0x46554747; // "GGUF"
     static final String ALIGNMENT_KEY = "general.alignment";
     static final long DEFAULT_ALIGNMENT = 32;
@@ -21,7 +21,7 @@ final class GgufReader {
      *
      * @throws dev.strata.format.ModelFormatException naming file, key or tensor and offset at the first fault
      */
-    static GgufHeader read(MappedFile file) {
+    public static GgufHeader read(MappedFile file) {
         GgufCursor cursor = new GgufCursor(file);
         if (file.size() == 0) {
             throw cursor.error("the file has 0 bytes; download or convert it again");
