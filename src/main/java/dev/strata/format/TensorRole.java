@@ -50,6 +50,53 @@ public enum TensorRole {
         return matcher.matches() ? inBlock(matcher.group(2)) : global(name);
     }
 
+    /** The role of a tensor by its Hugging Face name, with or without a prefix. */
+    public static TensorRole ofHuggingFace(String name) {
+        if (name.contains("embed_tokens.")) {
+            return EMBEDDING;
+        }
+        if (name.startsWith("lm_head.")) {
+            return OUTPUT;
+        }
+        if (name.contains(".ngram_embedding.")) {
+            return NGRAM;
+        }
+        if (name.contains("mlp.experts.")) {
+            return EXPERTS;
+        }
+        if (name.contains("norm.weight")
+                || name.contains("norm_")
+                || name.contains("conv1d")
+                || name.endsWith("A_log")
+                || name.endsWith("dt_bias")
+                || name.contains("shared_expert_gate")
+                || name.contains(".ple_embedding.")) {
+            return PARAMETER;
+        }
+        if (name.contains("shared_expert.")) {
+            return SHARED;
+        }
+        if (name.contains("mlp.gate.")) {
+            return ROUTER;
+        }
+        if (name.contains(".indexer.")) {
+            return INDEXER;
+        }
+        if (name.contains("self_attn.")) {
+            return ATTENTION;
+        }
+        if (name.contains("linear_attn.")) {
+            return RECURRENT;
+        }
+        if (name.contains("hyper_connection")) {
+            return RESIDUAL;
+        }
+        if (name.contains(".ple.")) {
+            return NGRAM_PROJECTION;
+        }
+        return name.startsWith("mtp.fc") ? DRAFT : OTHER;
+    }
+
     private static TensorRole global(String name) {
         if (name.startsWith("token_embd.")) {
             return EMBEDDING;

@@ -33,10 +33,15 @@ record PoolRows(BlockPool pool, QuantType storedType, long count, int width, lon
         return factor;
     }
 
-    private MemorySegment bytes(long first, long rows) {
-        MemorySegment target = MemorySegment.ofArray(new byte[Math.toIntExact(rows * storedType.bytes(width))]);
+    /** Writes the bytes of {@code rows} rows from {@code first} on. */
+    void fill(long first, long rows, MemorySegment target) {
         long units = width / pool.unitElements();
         pool.fill(seed, first * units, rows * units, target);
+    }
+
+    private MemorySegment bytes(long first, long rows) {
+        MemorySegment target = MemorySegment.ofArray(new byte[Math.toIntExact(rows * storedType.bytes(width))]);
+        fill(first, rows, target);
         return target;
     }
 }

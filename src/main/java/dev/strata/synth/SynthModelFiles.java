@@ -116,28 +116,51 @@ public final class SynthModelFiles implements ModelFiles {
         });
     }
 
+    @Override
+    public boolean makesTensors() {
+        return true;
+    }
+
+    @Override
+    public void copy(TensorEntry tensor, long offset, long bytes, MemorySegment target) {
+        Conversion.Item item = items.get(tensor.name());
+        if (item == null) {
+            throw new IllegalArgumentException("tensor " + tensor.name() + " is not one of this model");
+        }
+        long rowBytes = item.target().rowBytes();
+        if (offset % rowBytes != 0 || bytes % rowBytes != 0) {
+            throw new IllegalArgumentException(
+                    bytes + " bytes at " + offset + " are not whole rows of " + rowBytes + " bytes of " + tensor.name());
+        }
+        makeRows(item, offset / rowBytes, bytes / rowBytes, target);
+    }
+
     private MemorySegment make(Conversion.Item item) {
         GgufTensor tensor = item.target();
         MemorySegment target = arena.allocate(tensor.bytes(), 64);
-        Rows rows = item.source().rows();
-        long step = Math.max(1, PIECE_BYTES / tensor.rowBytes());
-        long pieces = (rows.count() + step - 1) / step;
+        long rowBytes = tensor.rowBytes();
+        long step = Math.max(1, PIECE_BYTES / rowBytes);
+        long pieces = (tensor.rows() + step - 1) / step;
         LongStream.range(0, pieces).parallel().forEach(piece -> {
             long first = piece * step;
-            long count = Math.min(step, rows.count() - first);
-            MemorySegment stored = rows.stored(tensor.type(), first, count);
-            if (stored != null) {
-                MemorySegment.copy(stored, 0, target, first * tensor.rowBytes(), stored.byteSize());
-                return;
-            }
-            float[] values = new float[rows.width()];
-            for (long row = first; row < first + count; row++) {
-                rows.read(row, values, 0);
-                Quants.encode(
-                        tensor.type(), values, 0, values.length, target, row * tensor.rowBytes());
-            }
+            long count = Math.min(step, tensor.rows() - first);
+            makeRows(item, first, count, target.asSlice(first * rowBytes, count * rowBytes));
         });
         return target.asReadOnly();
+    }
+
+    private static void makeRows(Conversion.Item item, long first, long count, MemorySegment target) {
+        Rows rows = item.source().rows();
+        GgufTensor tensor = item.target();
+        if (rows instanceof PoolRows pooled) {
+            pooled.fill(first, count, target);
+            return;
+        }
+        float[] values = new float[rows.width()];
+        for (long row = 0; row < count; row++) {
+            rows.read(first + row, values, 0);
+            Quants.encode(tensor.type(), values, 0, values.length, target, row * tensor.rowBytes());
+        }
     }
 
     @Override

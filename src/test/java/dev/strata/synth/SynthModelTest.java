@@ -19,7 +19,9 @@ import dev.strata.model.Model;
 import dev.strata.model.ModelLoader;
 import dev.strata.model.ModelOptions;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -101,7 +103,7 @@ class SynthModelTest {
     @Test
     void rowsOfOddWidthFallBack() {
         Conversion conversion = SynthModel.plan(SynthSpec.parse("qwen3.8-flash-next:Q4_K:layers=4"));
-        Map<String, QuantType> types = new java.util.HashMap<>();
+        Map<String, QuantType> types = new HashMap<>();
         conversion.items().forEach(item -> types.put(item.target().name(), item.target().type()));
         assertEquals(QuantType.Q4_K, types.get("blk.0.ffn_up_exps.weight"));
         assertEquals(QuantType.Q4_1, types.get("blk.0.ffn_down_exps.weight"));
@@ -119,8 +121,13 @@ class SynthModelTest {
                     .orElseThrow();
             long rowBytes = rows.target().rowBytes();
             var part = rows.source().rows().stored(QuantType.Q4_0, 7, 3);
-            assertTrue(part != null
-                    && files.data(tensor).asSlice(7 * rowBytes, 3 * rowBytes).mismatch(part) == -1);
+            MemorySegment there = files.data(tensor).asSlice(7 * rowBytes, 3 * rowBytes);
+            assertTrue(part != null && there.mismatch(part) == -1);
+            assertTrue(files.makesTensors());
+            MemorySegment copied = MemorySegment.ofArray(new byte[Math.toIntExact(3 * rowBytes)]);
+            files.copy(tensor, 7 * rowBytes, 3 * rowBytes, copied);
+            assertEquals(-1, there.mismatch(copied));
+            assertThrows(IllegalArgumentException.class, () -> files.copy(tensor, 1, rowBytes, copied));
         }
     }
 

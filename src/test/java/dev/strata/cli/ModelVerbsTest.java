@@ -1,0 +1,96 @@
+package dev.strata.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.strata.format.safetensors.JsonFile;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The verbs inspect, convert and synth as a user calls them. */
+class ModelVerbsTest {
+    private static final String TINY = "models/strata-tiny";
+    private static final String SMALL = "src/test/resources/golden/reference/qwen3_next";
+
+    @TempDir
+    private Path folder = Path.of("");
+
+    private record Run(int code, String out, String err) {}
+
+    private static Run run(String... arguments) {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        int code = StrataCommand.run(arguments, new PrintWriter(out, true), new PrintWriter(err, true));
+        return new Run(code, out.toString(), err.toString());
+    }
+
+    @Test
+    void inspectSaysWhatIsInAModel() {
+        Run run = run("inspect", TINY, "--tensors", "--metadata");
+        assertEquals(0, run.code, run.err);
+        for (String part : List.of(
+                "strata-tiny (qwen4exp): 8 layers and a draft layer, hidden 256",
+                "32 experts a layer, 4 used",
+                "experts of layers 0 to 7: down Q5_0, gate Q5_K, up Q5_K",
+                "memory plan:",
+                "qwen4exp.block_count = 9",
+                "blk.3.ffn_up_exps.weight")) {
+            assertTrue(run.out.contains(part), () -> part + " is not in " + run.out);
+        }
+    }
+
+    @Test
+    void inspectWritesJson() {
+        Run run = run("inspect", TINY, "--json");
+        Map<String, Object> json = JsonFile.parse("inspect", run.out);
+        assertEquals("GGUF", json.get("container"));
+        assertEquals(246L, json.get("tensors"));
+        assertTrue(JsonFile.list(json, "roles").size() > 10);
+    }
+
+    @Test
+    void inspectReadsFolders() {
+        Run run = run("inspect", SMALL);
+        assertEquals(0, run.code, run.err);
+        assertTrue(run.out.contains("qwen3next"), run.out);
+        assertTrue(run.out.contains("BF16"), run.out);
+    }
+
+    @Test
+    void convertWritesOnceAndRefusesToOverwrite() throws IOException {
+        Path target = folder.resolve("small.gguf");
+        Run first = run("convert", SMALL, target.toString(), "--types", "keep,experts=Q8_0");
+        assertEquals(0, first.code, first.err);
+        assertTrue(first.out.contains("Q8_0"), first.out);
+        long size = Files.size(target);
+        Run second = run("convert", SMALL, target.toString());
+        assertEquals(1, second.code);
+        assertTrue(second.err.contains(target + ": is already there; give --force"), second.err);
+        assertEquals(size, Files.size(target));
+        assertEquals(0, run("convert", SMALL, target.toString(), "--force").code);
+        assertTrue(Files.size(target) > size);
+    }
+
+    @Test
+    void mistakesLeaveNoFile() {
+        Path target = folder.resolve("none.gguf");
+        Run types = run("convert", SMALL, target.toString(), "--types", "Q7_0");
+        assertEquals(2, types.code);
+        assertTrue(types.err.contains("--types: type Q7_0 cannot be written"), types.err);
+        Run shape = run("synth", "qwen9", target.toString());
+        assertEquals(2, shape.code);
+        assertTrue(shape.err.contains("shape qwen9 is unknown"), shape.err);
+        Run missing = run("inspect", folder.resolve("absent.gguf").toString());
+        assertEquals(1, missing.code);
+        assertTrue(missing.err.contains("no such file"), missing.err);
+        assertFalse(Files.exists(target));
+    }
+}
