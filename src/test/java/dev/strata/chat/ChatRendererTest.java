@@ -18,6 +18,8 @@ import dev.strata.tokenizer.TokenizerFixtures;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -29,7 +31,7 @@ import org.junit.jupiter.api.Test;
 class ChatRendererTest {
     private final ObjectMapper mapper = new ObjectMapper();
     private final Tokenizer tiny = TokenizerFixtures.strataTiny();
-    private final ChatRenderer tinyRenderer = ChatRenderer.of("strata-tiny", resource("strata-tiny.jinja"), tiny, "", "<|im_end|>");
+    private final ChatRenderer tinyRenderer = ChatRenderer.of("strata-tiny", resource("chatml.jinja"), tiny, "", "<|im_end|>");
     private final Tokenizer qwen = TokenizerFixtures.qwen3Part();
     private final ChatRenderer qwenRenderer = ChatRenderer.of("qwen3", resource("qwen3.jinja"), qwen, "", "<|im_end|>");
 
@@ -98,7 +100,7 @@ class ChatRendererTest {
 
     @Test
     void goldenConversationsOfStrataTiny() throws IOException {
-        JsonNode all = mapper.readTree(resource("golden-strata-tiny.json"));
+        JsonNode all = mapper.readTree(Files.readString(Path.of("models/strata-tiny/golden-chat.json")));
         assertEquals(16, all.size());
         for (JsonNode golden : all) {
             RenderedPrompt prompt = tinyRenderer.prepare(chat(golden));

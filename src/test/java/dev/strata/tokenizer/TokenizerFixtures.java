@@ -2,6 +2,8 @@ package dev.strata.tokenizer;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.strata.format.ModelFileOpener;
+import dev.strata.format.ModelFiles;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -15,9 +17,11 @@ import java.util.Optional;
 public final class TokenizerFixtures {
     private TokenizerFixtures() {}
 
-    /** The tokenizer of strata-tiny. */
+    /** The tokenizer of strata-tiny, out of the model that comes with the project. */
     public static Tokenizer strataTiny() {
-        return JsonTokenizer.read(resource("strata-tiny.json"), JsonTokenizer.Companions.NONE, "strata-tiny.json");
+        try (ModelFiles files = ModelFileOpener.open(Path.of("models/strata-tiny/strata-tiny.gguf"))) {
+            return TokenizerLoader.load(files);
+        }
     }
 
     /** Qwen3's tokenizer, cut down to what the golden texts need. */

@@ -8,6 +8,8 @@ import dev.strata.tokenizer.TokenizerFixtures;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Clock;
 import java.util.HashMap;
 import java.util.Map;
@@ -49,8 +51,8 @@ class GoldenRenderingTest {
 
     @Test
     void strataTiny() throws IOException {
-        Template template = Template.parse("strata-tiny", resource("strata-tiny.jinja"));
-        for (JsonNode chat : mapper.readTree(resource("golden-strata-tiny.json"))) {
+        Template template = Template.parse("strata-tiny", resource("chatml.jinja"));
+        for (JsonNode chat : mapper.readTree(Files.readString(Path.of("models/strata-tiny/golden-chat.json")))) {
             Map<String, Object> variables = new HashMap<>();
             variables.put("messages", mapper.convertValue(chat.get("messages"), Object.class));
             if (chat.has("tools")) {
