@@ -3,7 +3,7 @@ package dev.strata.sampling;
 /** e to the power of many float32 values at once, in additions and products alone, so that the compiler can work on several at a time. */
 final class Exponential {
     /** Values further below give what this gives: next to nothing. */
-    static final float LEAST = -64;
+    static final float LEAST = -31;
 
     private Exponential() {}
 
