@@ -169,6 +169,12 @@ final class GgufHyperparameters {
         };
     }
 
+    /** Files of this family have the sigmoid gate; Strata's own converter names the gate of those that differ. */
+    private boolean sigmoidGate() {
+        return architecture == Architecture.QWEN4_EXP
+                && OutputGate.isSigmoid(keys, "ssm.output_gate", keys.text("ssm.output_gate", "sigmoid"));
+    }
+
     private DeltaShape delta() {
         int valueHeads = keys.positive("ssm.time_step_rank");
         boolean tiled = architecture != Architecture.QWEN3_NEXT && keys.flag("ssm.v_head_reordered", true);
@@ -179,8 +185,7 @@ final class GgufHyperparameters {
                 keys.positive("ssm.inner_size") / valueHeads,
                 keys.positive("ssm.conv_kernel"),
                 tiled,
-                architecture == Architecture.QWEN4_EXP
-                        && keys.text("ssm.output_gate", "sigmoid").equals("sigmoid"),
+                sigmoidGate(),
                 epsilon);
     }
 

@@ -31,6 +31,7 @@ final class HuggingFaceHyperparameters {
     private static final Pattern NUMBER = Pattern.compile("\\d+");
 
     private final ModelFiles files;
+    private final Metadata whole;
     private final Metadata keys;
     private final Metadata rope;
     private final Architecture architecture;
@@ -43,7 +44,7 @@ final class HuggingFaceHyperparameters {
     HuggingFaceHyperparameters(ModelFiles files) {
         Path path = configFile(files.path());
         this.files = files;
-        Metadata whole = new Metadata(path, "", files.metadata());
+        this.whole = new Metadata(path, "", files.metadata());
         this.keys = whole.has("text_config") ? whole.section("text_config") : whole;
         String type = keys.text("model_type").replaceFirst("_text$", "");
         this.architecture = Arrays.stream(Architecture.values())
@@ -109,8 +110,10 @@ final class HuggingFaceHyperparameters {
     /** The turn ends of generation_config.json and of the configuration itself. */
     private List<Integer> endTokens() {
         TreeSet<Integer> tokens = new TreeSet<>();
-        if (keys.has("eos_token_id")) {
-            keys.integers("eos_token_id").forEach(token -> tokens.add(Math.toIntExact(token)));
+        for (Metadata source : List.of(keys, whole)) {
+            if (source.has("eos_token_id")) {
+                source.integers("eos_token_id").forEach(token -> tokens.add(Math.toIntExact(token)));
+            }
         }
         Matcher list =
                 END_TOKENS.matcher(files.companion("generation_config.json").orElse(""));
@@ -189,12 +192,8 @@ final class HuggingFaceHyperparameters {
     }
 
     private DeltaShape delta() {
-        String gate = architecture == Architecture.QWEN4_EXP ? keys.text("output_gate_type", "sigmoid") : "silu";
-        boolean sigmoid = switch (gate) {
-            case "sigmoid" -> true;
-            case "silu", "swish" -> false;
-            default -> throw keys.invalid("output_gate_type", gate, "has to be sigmoid or silu");
-        };
+        boolean sigmoid = architecture == Architecture.QWEN4_EXP
+                && OutputGate.isSigmoid(keys, "output_gate_type", keys.text("output_gate_type", "sigmoid"));
         return new DeltaShape(
                 keys.positive("linear_num_key_heads"),
                 keys.positive("linear_num_value_heads"),
@@ -263,7 +262,9 @@ final class HuggingFaceHyperparameters {
                         perSize,
                         keys.positive("ple_conv_kernel_size"),
                         keys.positive("ple_embed_dim") / (perSize * (size - 1)),
-                        Math.toIntExact(keys.integers("eos_token_id").getFirst()),
+                        Math.toIntExact((keys.has("eos_token_id") ? keys : whole)
+                                .integers("eos_token_id")
+                                .getFirst()),
                         longs(place + "layer_multipliers"),
                         longs(place + "ngram_heads_offsets"),
                         longs(place + "ngram_heads_vocab_sizes")),
