@@ -183,7 +183,7 @@ class OutputParserTest {
                 ", \"arguments\": {\"days\": 1}}", "<function=get_weather>", "<function=x>", "<parameter=city>", "<parameter=days>", "</parameter>", "</function>",
                 "text", " ", "<", "</", "é😀", "{", "}", "\"", "3", "<tool_", "\n\n", "name");
         Random random = new Random(23);
-        for (int round = 0; round < 20_000; round++) {
+        for (int round = 0; round < 6_000; round++) {
             StringBuilder text = new StringBuilder();
             for (int count = random.nextInt(1, 14); count > 0; count--) {
                 text.append(bits.get(random.nextInt(bits.size())));

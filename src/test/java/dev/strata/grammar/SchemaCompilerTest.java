@@ -73,7 +73,7 @@ class SchemaCompilerTest {
         GrammarMachine machine = Grammars.schema(schema, VOCABULARY);
         SchemaValidator validator = new SchemaValidator(Grammars.json(schema));
         Random random = new Random(schema.hashCode());
-        for (int round = 0; round < 40; round++) {
+        for (int round = 0; round < 15; round++) {
             String text = generate(machine, random);
             JsonNode value = Grammars.json(text);
             assertTrue(validator.isValid(value), () -> schema + " does not allow " + text);
@@ -88,7 +88,7 @@ class SchemaCompilerTest {
         Random random = new Random(5);
         GrammarConstraint constraint = new GrammarConstraint(machine);
         GrammarMachine.State state = machine.start();
-        for (int step = 0; step < 25 && !constraint.finished(); step++) {
+        for (int step = 0; step < 15 && !constraint.finished(); step++) {
             long[] mask = constraint.allowed();
             long[] expected = new long[mask.length];
             for (int token = 0; token < TOKENIZER.vocabularySize(); token++) {

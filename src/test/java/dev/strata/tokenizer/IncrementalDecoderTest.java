@@ -44,7 +44,7 @@ class IncrementalDecoderTest {
             (byte) 0xFF,
             (byte) 0xC0
         };
-        for (int round = 0; round < 20_000; round++) {
+        for (int round = 0; round < 8_000; round++) {
             byte[] bytes = new byte[random.nextInt(12)];
             for (int index = 0; index < bytes.length; index++) {
                 bytes[index] =

@@ -92,7 +92,7 @@ class PreTokenizerTest {
         assertTrue(scanner instanceof ScanningPreTokenizer);
         PreTokenizer regex = new RegexPreTokenizer(List.of(expression));
         Random random = new Random(7);
-        for (int round = 0; round < 30_000; round++) {
+        for (int round = 0; round < 8_000; round++) {
             StringBuilder text = new StringBuilder();
             for (int bits = random.nextInt(1, 12); bits > 0; bits--) {
                 text.append(BITS[random.nextInt(BITS.length)]);
