@@ -27,22 +27,20 @@ import dev.strata.expert.StoredExperts;
 import dev.strata.expert.TieredExpertSource;
 import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
+import dev.strata.format.PackedFixture;
 import dev.strata.model.ExpertTensors;
 import dev.strata.model.Model;
 import dev.strata.model.ModelConfigReader;
 import dev.strata.model.ModelLoader;
 import dev.strata.model.ModelOptions;
 import java.io.IOException;
-import java.io.InputStream;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
-import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -61,10 +59,7 @@ class ExpertSourceIdentityTest {
     @BeforeAll
     void unpack() throws IOException {
         path = folder.resolve("model.gguf");
-        try (InputStream packed = new GZIPInputStream(
-                Files.newInputStream(Path.of("src/test/resources/golden/gguf/qwen3_next/model.gguf.gz")))) {
-            Files.copy(packed, path);
-        }
+        PackedFixture.unpack(Path.of("src/test/resources/golden/gguf/qwen3_next/model.gguf.planes.gz"), path);
     }
 
     @Test

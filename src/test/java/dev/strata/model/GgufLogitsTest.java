@@ -7,13 +7,11 @@ import dev.strata.device.KvFormat;
 import dev.strata.device.reference.ReferenceBackend;
 import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
+import dev.strata.format.PackedFixture;
 import dev.strata.format.Shared;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -28,9 +26,7 @@ class GgufLogitsTest {
     void unquantizedModels(String name, @TempDir Path unpacked) throws IOException {
         Path folder = Path.of("src/test/resources/golden/gguf", name);
         Path model = unpacked.resolve("model.gguf");
-        try (InputStream packed = new GZIPInputStream(Files.newInputStream(folder.resolve("model.gguf.gz")))) {
-            Files.copy(packed, model);
-        }
+        PackedFixture.unpack(folder.resolve("model.gguf.planes.gz"), model);
         check(model, GoldenLogits.read(folder), 2e-4);
     }
 
