@@ -78,7 +78,7 @@ public final class ExpertTiers {
         long spareBytes = SPARE_SLOTS * stride;
         long most = settings.slots() > layout.totalExperts() ? layout.dataBytes() : settings.slots() * stride;
         Buffer memory = CacheMemory.allocate(
-                device, most + spareBytes, settings.reserve(), (LEAST_RING + SPARE_SLOTS) * stride);
+                device, most + spareBytes, settings.reserve(), Math.min(most + spareBytes, (LEAST_RING + SPARE_SLOTS) * stride));
         SlotCache cache = own(owned, cache(memory, layout, profile, settings, sizing.ringSlots() * stride, spareBytes));
         long ringBytes = ringBytes(cache, sizing, pinnedShare, settings.borrow());
         int groupSize = groupSize(ringBytes, stride);

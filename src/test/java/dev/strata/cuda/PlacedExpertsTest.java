@@ -1,0 +1,185 @@
+package dev.strata.cuda;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.strata.decode.DeferredPlacement;
+import dev.strata.decode.DevicePlacement;
+import dev.strata.decode.ExpertTiers;
+import dev.strata.decode.PlacementSettings;
+import dev.strata.device.KvFormat;
+import dev.strata.expert.ArenaLayout;
+import dev.strata.expert.ArenaLoader;
+import dev.strata.expert.ArenaPinner;
+import dev.strata.expert.ExpertArena;
+import dev.strata.expert.ExpertProfile;
+import dev.strata.expert.LoadProgress;
+import dev.strata.expert.MappedExpertSource;
+import dev.strata.expert.PinPlan;
+import dev.strata.expert.PinSetting;
+import dev.strata.expert.PinnedRanges;
+import dev.strata.expert.SlotAdaptation;
+import dev.strata.expert.TieredExpertSource;
+import dev.strata.format.ModelFileOpener;
+import dev.strata.format.ModelFiles;
+import dev.strata.model.ExpertTensors;
+import dev.strata.model.GoldenLogits;
+import dev.strata.model.LogitsRunner;
+import dev.strata.model.Model;
+import dev.strata.model.ModelConfigReader;
+import dev.strata.model.ModelLoader;
+import dev.strata.model.ModelOptions;
+import dev.strata.prefill.StagerSizing;
+import java.nio.file.Path;
+import java.util.OptionalInt;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Logits do not depend on where experts lie and how they reach the card: bit for bit in deterministic mode. */
+class PlacedExpertsTest {
+    private static final ModelOptions ROOM = new ModelOptions(64, 6, 1, KvFormat.F16, false);
+    private static final int STREAM_FROM = 4;
+
+    @Test
+    void everyPlacementGivesTheLogitsOfExpertsOnTheCard() {
+        Path folder = Path.of("src/test/resources/golden/reference/qwen3_moe");
+        float[][] resident = resident(folder);
+        Setting[] all = {
+            new Setting(6, "0", false, false, true),
+            new Setting(6, "none", true, false, true),
+            new Setting(6, "none", false, false, true),
+            new Setting(6, "none", false, true, false),
+            new Setting(1, "none", true, false, false),
+            new Setting(1000, "none", false, false, true),
+        };
+        // Emulated kernels are slow: two settings show registered and staged experts, streamed, in place and fetched.
+        for (Setting setting : Cards.real() ? all : new Setting[] {all[0], all[1]}) {
+            float[][] placed = placed(folder, setting);
+            assertEquals(resident.length, placed.length);
+            for (int i = 0; i < resident.length; i++) {
+                assertArrayEquals(resident[i], placed[i], setting + ", position " + i);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"qwen3_next", "qwen3_5_moe"})
+    void otherFamiliesStreamToo(String family) {
+        assumeTrue(Cards.real(), "takes minutes on emulated kernels");
+        Path folder = Path.of("src/test/resources/golden/reference", family);
+        float[][] resident = resident(folder);
+        float[][] placed = placed(folder, new Setting(3, "none", false, false, true));
+        for (int i = 0; i < resident.length; i++) {
+            assertArrayEquals(resident[i], placed[i], family + ", position " + i);
+        }
+    }
+
+    /**
+     * @param slots of the cache
+     * @param pin value of the pinning variable
+     * @param pieces whether the stager cuts blobs
+     * @param file whether experts are read from their mapped files instead of an arena
+     * @param borrow whether the ring is borrowed
+     */
+    private record Setting(int slots, String pin, boolean pieces, boolean file, boolean borrow) {
+        PlacementSettings placement() {
+            StagerSizing.Overrides stager = new StagerSizing.Overrides(
+                    StagerSizing.StageResident.BY_SOURCE,
+                    pieces ? StagerSizing.Named.PIECES : StagerSizing.Named.REFERENCE,
+                    OptionalInt.of(2),
+                    OptionalInt.of(3),
+                    OptionalInt.of(6),
+                    OptionalInt.empty());
+            return new PlacementSettings(
+                    slots,
+                    1 << 20,
+                    STREAM_FROM,
+                    borrow,
+                    false,
+                    stager,
+                    true,
+                    false,
+                    new SlotAdaptation(2, 4, 0.8f, 1.2f, 1),
+                    0,
+                    2);
+        }
+    }
+
+    private static CudaOptions options() {
+        return CudaOptions.defaults().withDeterministic(true).withVramLimit(1L << 30);
+    }
+
+    /** A prompt in one pass, in chunks that stream and in single steps that do not. */
+    private static float[][] run(Model model, Path folder) {
+        int[] prompt = GoldenLogits.read(folder).get(2).prompt();
+        int length = Cards.real() ? Math.min(prompt.length, 50) : 6;
+        int[] text = java.util.Arrays.copyOf(prompt, length);
+        LogitsRunner runner = new LogitsRunner(model);
+        int[] chunks = Cards.real() ? new int[] {64, 5, 1} : new int[] {4};
+        float[][] all = new float[chunks.length * length][];
+        int next = 0;
+        for (int chunk : chunks) {
+            runner.restart();
+            for (float[] row : runner.append(text, chunk)) {
+                all[next++] = row;
+            }
+        }
+        return all;
+    }
+
+    private static float[][] resident(Path folder) {
+        try (CudaBackend backend = Cards.open(options());
+                ModelFiles files = ModelFileOpener.open(folder);
+                Model model = ModelLoader.load(files, backend, ROOM)) {
+            return run(model, folder);
+        }
+    }
+
+    private static float[][] placed(Path folder, Setting setting) {
+        PinSetting pin = PinSetting.parse(setting.pin());
+        try (CudaBackend backend = Cards.open(options());
+                ModelFiles files = ModelFileOpener.open(folder);
+                TieredExpertSource source = source(files, setting.file())) {
+            ArenaLayout layout = source.arenaLayout();
+            try (PinnedRanges pinned = pin(backend, source, pin);
+                    DeferredPlacement deferred = DeferredPlacement.create(backend.device(), layout);
+                    Model model = ModelLoader.load(files, backend, ROOM, deferred, null);
+                    DevicePlacement placement = ExpertTiers.place(
+                            backend.device(), source, pinned, ExpertProfile.even(layout), setting.placement())) {
+                deferred.become(placement);
+                float[][] logits = run(model, folder);
+                if (setting.slots() < layout.totalExperts()) {
+                    assertTrue(placement.scheduler().timing().passes() > 0, "nothing was streamed");
+                }
+                return logits;
+            }
+        }
+    }
+
+    private static TieredExpertSource source(ModelFiles files, boolean file) {
+        MappedExpertSource mapped =
+                new MappedExpertSource(ExpertTensors.find(files, ModelConfigReader.hyperparameters(files)));
+        if (file) {
+            return TieredExpertSource.file(mapped);
+        }
+        ExpertArena arena = ExpertArena.allocate(ArenaLayout.of(mapped));
+        ArenaLoader.fill(mapped, arena, 2, LoadProgress.NONE, layer -> {});
+        return TieredExpertSource.resident(arena);
+    }
+
+    private static PinnedRanges pin(CudaBackend backend, TieredExpertSource source, PinSetting pin) {
+        ExpertArena arena = source.arena();
+        if (arena == null) {
+            return PinnedRanges.none(source.arenaLayout());
+        }
+        return ArenaPinner.pin(
+                backend.device(),
+                arena,
+                PinPlan.wholeLayers(source.arenaLayout(), pin),
+                pin,
+                (layer, expert) -> false);
+    }
+}
