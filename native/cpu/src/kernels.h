@@ -11,7 +11,7 @@ namespace strata {
 
 // Rows that one dot call takes.
 constexpr int MAX_DOT_ROWS = 8;
-// Largest value of a quantized activation. Unpacked weights are at most 1333 (IQ2_XS: 43 x 31), so 32 products stay below 2^31.
+// Largest value of a quantized activation. Unpacked weights have at most 8 bits: 32 products stay below 2^31.
 constexpr int ACTIVATION_LIMIT = 32767;
 
 // One activation row in the form that a type's products read: float32, or quantized.

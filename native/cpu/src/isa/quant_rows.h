@@ -78,14 +78,20 @@ static inline __attribute__((always_inline)) void dotRun(const uint8_t* p, int n
         __m256 scale = T::scales(p, n);
         STRATA_UNROLL
         for (int r = 0; r < R; r++) _mm256_store_ps(factors[r], _mm256_mul_ps(scale, _mm256_loadu_ps(x[r].d + block)));
+        if constexpr (T::OFFSET != 0) {
+            STRATA_UNROLL
+            for (int r = 0; r < R; r++) minSums[r] = _mm256_fnmadd_ps(scale, _mm256_loadu_ps(x[r].s + block), minSums[r]);
+        }
         if constexpr (T::HAS_MIN) {
             __m256 min = T::mins(p, n);
             STRATA_UNROLL
             for (int r = 0; r < R; r++) minSums[r] = _mm256_fmadd_ps(min, _mm256_loadu_ps(x[r].s + block), minSums[r]);
         }
     }
+    Lookup work;
+    if constexpr (T::GRID) T::prepare(p, &work);
     auto one = [&](int i) __attribute__((always_inline)) {
-        Pair w = T::unpack(p + i / T::SUBS * T::BYTES, i % T::SUBS);
+        Pair w = unpackBlock<T>(p + i / T::SUBS * T::BYTES, i % T::SUBS, work);
         STRATA_UNROLL
         for (int r = 0; r < R; r++) {
             __m256 product = _mm256_cvtepi32_ps(dot32(w, x[r].q + 32 * (block + i)));
@@ -139,6 +145,7 @@ static void dotQuantRows(const uint8_t* w, int64_t rowBytes, int outputs, int in
         }
         for (int r = 0; r < rows; r++) {
             if (T::HAS_MIN) sums[r] = _mm256_add_ps(sums[r], minSums[r]);
+            if (T::OFFSET != 0) sums[r] = _mm256_fmadd_ps(_mm256_set1_ps(T::OFFSET), minSums[r], sums[r]);
             put(out[r] + o, scale * sum8(sums[r]), add);
         }
     }

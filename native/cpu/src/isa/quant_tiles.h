@@ -37,22 +37,28 @@ template <class T>
 static void panelQuant(const uint8_t* w, int64_t rowBytes, int rows, int firstBlock, int blocks, float scale, PanelQ* panel) {
     panel->blocks = blocks;
     panel->halves = T::HALVES;
-    panel->hasMin = T::HAS_MIN && T::OFFSET == 0;
+    panel->hasMin = T::HAS_MIN;
     const uint8_t* start = w + int64_t(firstBlock / T::SUBS) * T::BYTES;
     int skipped = firstBlock % T::SUBS;
     for (int group = 0; group < NR; group += 8) {
         // Rows beyond the last repeat it: their results are never read.
         const uint8_t* row[8];
         for (int j = 0; j < 8; j++) row[j] = start + (group + j < rows ? group + j : rows - 1) * rowBytes;
+        Lookup work[8];
         for (int b = 0; b < blocks; b++) {
             __m256i even[8], odd[8];
             int at = skipped + b;
             const int block = at / T::SUBS * T::BYTES, sub = at % T::SUBS;
+            if constexpr (T::GRID) {
+                if (b == 0 || sub == 0) {
+                    for (int j = 0; j < 8; j++) T::prepare(row[j] + block, work + j);
+                }
+            }
             STRATA_UNROLL
             for (int j = 0; j < 8; j++) {
                 // The panel after this one reads the same inputs of the next rows.
                 __builtin_prefetch(row[j] + block + NR * rowBytes, 0, 3);
-                Pair pair = T::unpack(row[j] + block, sub);
+                Pair pair = unpackBlock<T>(row[j] + block, sub, work[j]);
                 if (T::OFFSET != 0) {
                     pair.even = _mm256_sub_epi16(pair.even, _mm256_set1_epi16(T::OFFSET));
                     pair.odd = _mm256_sub_epi16(pair.odd, _mm256_set1_epi16(T::OFFSET));
@@ -77,7 +83,7 @@ static void panelQuant(const uint8_t* w, int64_t rowBytes, int rows, int firstBl
                     alignas(32) float values[8];
                     _mm256_store_ps(values, T::scales(p, n));
                     for (int i = 0; i < n; i++) panel->scale[(b + i) * NR + group + j] = scale * values[i];
-                    if constexpr (T::HAS_MIN && T::OFFSET == 0) {
+                    if constexpr (T::HAS_MIN) {
                         _mm256_store_ps(values, T::mins(p, n));
                         for (int i = 0; i < n; i++) panel->min[(b + i) * NR + group + j] = scale * values[i];
                     }

@@ -1,7 +1,7 @@
 // How AVX2 unpacks stored blocks to int16 in the order of the activations: the 16 even elements of 32, then the 16 odd ones.
 //
 // Every type gives: SUBS (blocks of 32 in a stored block), unpack(block, sub), scales(block, n) for n <= 8 consecutive blocks of 32,
-// mins where HAS_MIN, and HALVES = 2 where scales() is for 16 elements (then scales fills 16 values).
+// mins where HAS_MIN, OFFSET, and HALVES = 2 where scales() is for 16 elements (then scales fills 16 values).
 #pragma once
 #include <immintrin.h>
 
@@ -57,8 +57,10 @@ static inline float half(const uint8_t* p) { return _mm_cvtss_f32(_mm_cvtph_ps(_
 struct Base {
     static constexpr int HALVES = 1;
     static constexpr bool HAS_MIN = false;
-    // What mins() stands for when it is the same multiple of the scale everywhere: panels subtract it from the weights instead.
+    // What is to be subtracted from every unpacked weight.
     static constexpr int OFFSET = 0;
+    // Codebook types look up by indexes and signs that are worked out for a whole stored block first.
+    static constexpr bool GRID = false;
     static inline __m256 mins(const uint8_t*, int) { return _mm256_setzero_ps(); }
 };
 
@@ -70,11 +72,9 @@ struct UnpackQ8_0 : Base {
 
 struct UnpackQ4_0 : Base {
     static constexpr int SUBS = 1, BYTES = 18;
-    static constexpr bool HAS_MIN = true;
     static constexpr int OFFSET = 8;
     static inline Pair unpack(const uint8_t* p, int) { return unsignedPair(nibbles(p + 2)); }
     static inline __m256 scales(const uint8_t* p, int n) { return halves(p, BYTES, n); }
-    static inline __m256 mins(const uint8_t* p, int n) { return _mm256_mul_ps(halves(p, BYTES, n), _mm256_set1_ps(-8)); }
 };
 
 struct UnpackQ4_1 : Base {
@@ -95,13 +95,11 @@ static inline __m256i fifthBits(uint32_t bits) {
 
 struct UnpackQ5_0 : Base {
     static constexpr int SUBS = 1, BYTES = 22;
-    static constexpr bool HAS_MIN = true;
     static constexpr int OFFSET = 16;
     static inline Pair unpack(const uint8_t* p, int) {
         return unsignedPair(_mm256_or_si256(nibbles(p + 6), fifthBits(read32(p + 2))));
     }
     static inline __m256 scales(const uint8_t* p, int n) { return halves(p, BYTES, n); }
-    static inline __m256 mins(const uint8_t* p, int n) { return _mm256_mul_ps(halves(p, BYTES, n), _mm256_set1_ps(-16)); }
 };
 
 struct UnpackQ5_1 : Base {
@@ -128,12 +126,13 @@ struct UnpackMXFP4 : Base {
         return signedPair(_mm256_shuffle_epi8(table16(VALUES_FP4), nibbles(p + 1)));
     }
     static inline __m256 scales(const uint8_t* p, int n) {
-        alignas(32) uint32_t bits[8] = {};
-        for (int i = 0; i < n; i++) {
-            uint32_t e = p[i * BYTES];
-            bits[i] = e < 2 ? 0x00200000u << e : (e - 1) << 23;
-        }
-        return _mm256_castsi256_ps(_mm256_load_si256((const __m256i*)bits));
+        alignas(8) uint8_t e[8] = {};
+        for (int i = 0; i < n; i++) e[i] = p[i * BYTES];
+        __m256i x = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)e));
+        // 2^(e-128); below e = 2 it is subnormal.
+        __m256i normal = _mm256_slli_epi32(_mm256_sub_epi32(x, _mm256_set1_epi32(1)), 23);
+        __m256i small = _mm256_sllv_epi32(_mm256_set1_epi32(0x00200000), x);
+        return _mm256_castsi256_ps(_mm256_blendv_epi8(normal, small, _mm256_cmpgt_epi32(_mm256_set1_epi32(2), x)));
     }
 };
 
@@ -147,13 +146,19 @@ struct UnpackNVFP4 : Base {
         __m256i n = _mm256_and_si256(_mm256_srlv_epi64(twice, _mm256_setr_epi64x(0, 4, 0, 4)), _mm256_set1_epi8(15));
         return signedPair(_mm256_shuffle_epi8(table16(VALUES_FP4), n));
     }
-    static void scales16(const uint8_t* p, int n, float* out) {
-        for (int i = 0; i < n; i++) {
-            const uint8_t* s = p + i / 2 * BYTES + i % 2 * 2;
-            out[2 * i] = SCALE_UE4M3[s[0]];
-            out[2 * i + 1] = SCALE_UE4M3[s[1]];
-        }
-        for (int i = 2 * n; i < 16; i++) out[i] = 0;
+    static inline void scales16(const uint8_t* p, int n, float* out) {
+        alignas(16) uint32_t words[4] = {};
+        for (int i = 0; i < n; i += 2) words[i / 2] = read32(p + i / 2 * BYTES);
+        __m128i bytes = _mm_load_si128((const __m128i*)words);
+        _mm256_storeu_ps(out, fromUe4m3(bytes));
+        _mm256_storeu_ps(out + 8, fromUe4m3(_mm_srli_si128(bytes, 8)));
+    }
+    // Half the value of 8 bytes: exponent and mantissa in their float32 places, 2^120 below the value; 0x7f stands for 0.
+    static inline __m256 fromUe4m3(__m128i bytes) {
+        const __m256i mask = _mm256_set1_epi32(0x7f);
+        __m256i x = _mm256_and_si256(_mm256_cvtepu8_epi32(bytes), mask);
+        x = _mm256_andnot_si256(_mm256_cmpeq_epi32(x, mask), x);
+        return _mm256_mul_ps(_mm256_castsi256_ps(_mm256_slli_epi32(x, 20)), _mm256_set1_ps(0x1p119f));
     }
 };
 
@@ -201,13 +206,6 @@ struct UnpackQ5_K : Base {
     static inline __m256 mins(const uint8_t* p, int n) { return UnpackQ4_K::mins(p, n); }
 };
 
-// int16 factors of the two halves of block `sub` of 16 int8 factors.
-static inline __m256i halfFactors(__m128i factors, int sub) {
-    __m128i pair = _mm_shuffle_epi8(factors, _mm_set1_epi16(short(2 * sub | (2 * sub + 1) << 8)));
-    return _mm256_cvtepi8_epi16(_mm_unpacklo_epi64(_mm_shuffle_epi8(pair, _mm_setzero_si128()),
-                                                   _mm_shuffle_epi8(pair, _mm_set1_epi8(1))));
-}
-
 struct UnpackQ6_K : Base {
     static constexpr int SUBS = 8, BYTES = 210;
     static constexpr int HALVES = 2;
@@ -244,7 +242,6 @@ struct UnpackIQ4_XS : Base {
 
 struct UnpackQ2_0 : Base {
     static constexpr int SUBS = 2, BYTES = 18;
-    static constexpr bool HAS_MIN = true;
     static constexpr int OFFSET = 1;
     // A byte holds 4 consecutive elements: word 2i and 2i+1 of each half come from byte i, shifted by 0 and 4 (odd: 2 and 6).
     static inline Pair unpack(const uint8_t* p, int sub) {
@@ -257,11 +254,10 @@ struct UnpackQ2_0 : Base {
         return {_mm256_and_si256(_mm256_srli_epi16(aligned, 4), mask), _mm256_and_si256(_mm256_srli_epi16(aligned, 6), mask)};
     }
     static inline __m256 scales(const uint8_t* p, int n) {
-        alignas(32) float d[8] = {};
-        for (int i = 0; i < n; i += 2) d[i] = d[i + 1] = half(p + i / 2 * BYTES);
-        return _mm256_load_ps(d);
+        alignas(16) uint16_t h[8] = {};
+        for (int i = 0; i < n; i++) h[i] = read16(p + i / 2 * BYTES);
+        return _mm256_cvtph_ps(_mm_load_si128((const __m128i*)h));
     }
-    static inline __m256 mins(const uint8_t* p, int n) { return _mm256_sub_ps(_mm256_setzero_ps(), scales(p, n)); }
 };
 
 // Byte j negated where bit j of `signs` is set.
@@ -273,30 +269,70 @@ static inline __m256i applySigns(__m256i bytes, uint32_t signs) {
     return _mm256_sub_epi8(_mm256_xor_si256(bytes, negative), negative);
 }
 
-// Four groups of 7 stored sign bits, the eighth of each making their number even.
-static inline uint32_t evenSigns(uint32_t a) {
-    uint32_t s = (a & 0x7f) | (a & 0x3f80) << 1 | (a & 0x1fc000) << 2 | (a & 0xfe00000) << 3;
-    uint32_t x = s ^ (s >> 4);
-    x ^= x >> 2;
-    x ^= x >> 1;
-    return s | (x & 0x01010101) << 7;
+// Indexes and signs of one stored block of a codebook type.
+struct Lookup {
+    alignas(32) uint16_t index[64];
+    alignas(32) uint8_t signs[32];
+
+    inline uint32_t signsOf(int sub) const { return read32(signs + 4 * sub); }
+};
+
+// Bytes of 7 sign bits, completed by the eighth that makes their number even.
+static inline __m256i evenSigns(__m256i bits) {
+    const __m256i odd = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, -128, -128, 0, -128, 0, 0, -128, -128, 0, 0, -128, 0, -128, -128, 0));
+    __m256i folded = _mm256_and_si256(_mm256_xor_si256(bits, _mm256_srli_epi16(bits, 4)), _mm256_set1_epi8(15));
+    return _mm256_or_si256(bits, _mm256_shuffle_epi8(odd, folded));
 }
 
-// (2 s + 1) of 16 nibbles.
-static inline __m128i oddFactors(const uint8_t* p) {
+// 8 words of 4 x 7 sign bits.
+static inline void wordSigns(__m256i a, Lookup* work) {
+    __m256i b = _mm256_and_si256(a, _mm256_set1_epi32(0x7f));
+    b = _mm256_or_si256(b, _mm256_and_si256(_mm256_slli_epi32(a, 1), _mm256_set1_epi32(0x7f00)));
+    b = _mm256_or_si256(b, _mm256_and_si256(_mm256_slli_epi32(a, 2), _mm256_set1_epi32(0x7f0000)));
+    b = _mm256_or_si256(b, _mm256_and_si256(_mm256_slli_epi32(a, 3), _mm256_set1_epi32(0x7f000000)));
+    _mm256_store_si256((__m256i*)work->signs, evenSigns(b));
+}
+
+static inline __m256i lookup8(const uint64_t* grid, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+    __m128i low = _mm_insert_epi64(_mm_loadl_epi64((const __m128i*)(grid + a)), int64_t(grid[b]), 1);
+    __m128i high = _mm_insert_epi64(_mm_loadl_epi64((const __m128i*)(grid + c)), int64_t(grid[d]), 1);
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+}
+
+static inline __m128i lookup4(const uint32_t* grid, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+    __m128i v = _mm_cvtsi32_si128(int(grid[a]));
+    v = _mm_insert_epi32(v, int(grid[b]), 1);
+    v = _mm_insert_epi32(v, int(grid[c]), 2);
+    return _mm_insert_epi32(v, int(grid[d]), 3);
+}
+
+// factor * (2 s + 1) of 16 nibbles s.
+static inline void oddScales(const uint8_t* p, float factor, float* out) {
     __m128i s = _mm_loadl_epi64((const __m128i*)p);
     const __m128i low = _mm_set1_epi8(15);
     __m128i n = _mm_unpacklo_epi8(_mm_and_si128(s, low), _mm_and_si128(_mm_srli_epi16(s, 4), low));
-    return _mm_add_epi8(_mm_add_epi8(n, n), _mm_set1_epi8(1));
+    n = _mm_add_epi8(_mm_add_epi8(n, n), _mm_set1_epi8(1));
+    _mm256_storeu_ps(out, _mm256_mul_ps(_mm256_set1_ps(factor), _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(n))));
+    _mm256_storeu_ps(out + 8, _mm256_mul_ps(_mm256_set1_ps(factor), _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(n, 8)))));
 }
 
-struct UnpackIQ2_XXS : Base {
-    static constexpr int SUBS = 8, BYTES = 66;
-    static inline Pair unpack(const uint8_t* p, int sub) {
+struct Grid : Base {
+    static constexpr int SUBS = 8;
+    static constexpr bool GRID = true;
+};
+
+struct UnpackIQ2_XXS : Grid {
+    static constexpr int BYTES = 66;
+    static inline void prepare(const uint8_t* p, Lookup* work) {
+        // Index words and sign words alternate.
+        __m256i a = _mm256_permute4x64_epi64(_mm256_shuffle_epi32(_mm256_loadu_si256((const __m256i*)(p + 2)), 0xd8), 0xd8);
+        __m256i b = _mm256_permute4x64_epi64(_mm256_shuffle_epi32(_mm256_loadu_si256((const __m256i*)(p + 34)), 0xd8), 0xd8);
+        wordSigns(_mm256_permute2x128_si256(a, b, 0x31), work);
+    }
+    static inline Pair unpack(const uint8_t* p, int sub, const Lookup& work) {
         const uint8_t* q = p + 2 + 8 * sub;
-        __m256i g = _mm256_set_epi64x(int64_t(GRID_IQ2XXS[q[3]]), int64_t(GRID_IQ2XXS[q[2]]), int64_t(GRID_IQ2XXS[q[1]]),
-                                      int64_t(GRID_IQ2XXS[q[0]]));
-        return signedPair(applySigns(g, evenSigns(read32(q + 4))));
+        return signedPair(applySigns(lookup8(GRID_IQ2XXS, q[0], q[1], q[2], q[3]), work.signsOf(sub)));
     }
     static inline __m256 scales(const uint8_t* p, int) {
         alignas(32) int s[8];
@@ -305,43 +341,44 @@ struct UnpackIQ2_XXS : Base {
     }
 };
 
-struct UnpackIQ2_XS : Base {
-    static constexpr int SUBS = 8, BYTES = 74;
-    static inline Pair unpack(const uint8_t* p, int sub) {
-        uint64_t q = read64(p + 2 + 8 * sub);
-        __m256i g = _mm256_set_epi64x(int64_t(GRID_IQ2XS[q >> 48 & 511]), int64_t(GRID_IQ2XS[q >> 32 & 511]),
-                                      int64_t(GRID_IQ2XS[q >> 16 & 511]), int64_t(GRID_IQ2XS[q & 511]));
-        uint32_t packed = uint32_t(q >> 9 & 127) | uint32_t(q >> 25 & 127) << 7 | uint32_t(q >> 41 & 127) << 14 |
-                          uint32_t(q >> 57) << 21;
-        Pair w = signedPair(applySigns(g, evenSigns(packed)));
-        __m256i factor = halfFactors(oddFactors(p + 66), sub);
-        return {_mm256_mullo_epi16(w.even, factor), _mm256_mullo_epi16(w.odd, factor)};
+struct UnpackIQ2_XS : Grid {
+    static constexpr int BYTES = 74;
+    static constexpr int HALVES = 2;
+    static inline void prepare(const uint8_t* p, Lookup* work) {
+        __m256i a = _mm256_loadu_si256((const __m256i*)(p + 2)), b = _mm256_loadu_si256((const __m256i*)(p + 34));
+        const __m256i mask = _mm256_set1_epi16(511);
+        _mm256_store_si256((__m256i*)work->index, _mm256_and_si256(a, mask));
+        _mm256_store_si256((__m256i*)(work->index + 16), _mm256_and_si256(b, mask));
+        __m256i bits = _mm256_packus_epi16(_mm256_srli_epi16(a, 9), _mm256_srli_epi16(b, 9));
+        _mm256_store_si256((__m256i*)work->signs, evenSigns(_mm256_permute4x64_epi64(bits, 0xd8)));
     }
-    static inline __m256 scales(const uint8_t* p, int) { return _mm256_set1_ps(half(p) * 0.125f); }
+    static inline Pair unpack(const uint8_t*, int sub, const Lookup& work) {
+        const uint16_t* i = work.index + 4 * sub;
+        return signedPair(applySigns(lookup8(GRID_IQ2XS, i[0], i[1], i[2], i[3]), work.signsOf(sub)));
+    }
+    static inline void scales16(const uint8_t* p, int, float* out) { oddScales(p + 66, half(p) * 0.125f, out); }
 };
 
-struct UnpackIQ2_S : Base {
-    static constexpr int SUBS = 8, BYTES = 82;
-    static inline Pair unpack(const uint8_t* p, int sub) {
+struct UnpackIQ2_S : Grid {
+    static constexpr int BYTES = 82;
+    static constexpr int HALVES = 2;
+    static inline void prepare(const uint8_t*, Lookup*) {}
+    static inline Pair unpack(const uint8_t* p, int sub, const Lookup&) {
         const uint8_t* q = p + 2 + 4 * sub;
-        int h = p[66 + sub];
-        __m256i g = _mm256_set_epi64x(int64_t(GRID_IQ2S[q[3] | (h & 0xc0) << 2]), int64_t(GRID_IQ2S[q[2] | (h & 0x30) << 4]),
-                                      int64_t(GRID_IQ2S[q[1] | (h & 0x0c) << 6]), int64_t(GRID_IQ2S[q[0] | (h & 0x03) << 8]));
-        Pair w = signedPair(applySigns(g, read32(p + 34 + 4 * sub)));
-        __m256i factor = halfFactors(oddFactors(p + 74), sub);
-        return {_mm256_mullo_epi16(w.even, factor), _mm256_mullo_epi16(w.odd, factor)};
+        uint32_t h = p[66 + sub];
+        __m256i g = lookup8(GRID_IQ2S, q[0] | (h << 8 & 0x300), q[1] | (h << 6 & 0x300), q[2] | (h << 4 & 0x300), q[3] | (h << 2 & 0x300));
+        return signedPair(applySigns(g, read32(p + 34 + 4 * sub)));
     }
-    static inline __m256 scales(const uint8_t* p, int) { return _mm256_set1_ps(half(p) * 0.125f); }
+    static inline void scales16(const uint8_t* p, int, float* out) { oddScales(p + 74, half(p) * 0.125f, out); }
 };
 
-struct UnpackIQ3_XXS : Base {
-    static constexpr int SUBS = 8, BYTES = 98;
-    static inline Pair unpack(const uint8_t* p, int sub) {
+struct UnpackIQ3_XXS : Grid {
+    static constexpr int BYTES = 98;
+    static inline void prepare(const uint8_t* p, Lookup* work) { wordSigns(_mm256_loadu_si256((const __m256i*)(p + 66)), work); }
+    static inline Pair unpack(const uint8_t* p, int sub, const Lookup& work) {
         const uint8_t* q = p + 2 + 8 * sub;
-        const uint32_t* t = GRID_IQ3XXS;
-        __m256i g = _mm256_setr_epi32(int(t[q[0]]), int(t[q[1]]), int(t[q[2]]), int(t[q[3]]), int(t[q[4]]), int(t[q[5]]),
-                                      int(t[q[6]]), int(t[q[7]]));
-        return signedPair(applySigns(g, evenSigns(read32(p + 66 + 4 * sub))));
+        __m256i g = _mm256_set_m128i(lookup4(GRID_IQ3XXS, q[4], q[5], q[6], q[7]), lookup4(GRID_IQ3XXS, q[0], q[1], q[2], q[3]));
+        return signedPair(applySigns(g, work.signsOf(sub)));
     }
     static inline __m256 scales(const uint8_t* p, int) {
         __m256i s = _mm256_srli_epi32(_mm256_loadu_si256((const __m256i*)(p + 66)), 28);
@@ -350,16 +387,22 @@ struct UnpackIQ3_XXS : Base {
     }
 };
 
-struct UnpackIQ3_S : Base {
-    static constexpr int SUBS = 8, BYTES = 110;
-    static inline Pair unpack(const uint8_t* p, int sub) {
-        const uint8_t* q = p + 2 + 8 * sub;
-        int h = p[66 + sub];
-        const uint32_t* t = GRID_IQ3S;
-        __m256i g = _mm256_setr_epi32(int(t[q[0] | (h << 8 & 256)]), int(t[q[1] | (h << 7 & 256)]),
-                                      int(t[q[2] | (h << 6 & 256)]), int(t[q[3] | (h << 5 & 256)]),
-                                      int(t[q[4] | (h << 4 & 256)]), int(t[q[5] | (h << 3 & 256)]),
-                                      int(t[q[6] | (h << 2 & 256)]), int(t[q[7] | (h << 1 & 256)]));
+struct UnpackIQ3_S : Grid {
+    static constexpr int BYTES = 110;
+    static inline void prepare(const uint8_t* p, Lookup* work) {
+        // The ninth bits: bit i of 16 to word i.
+        const __m256i bit = _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, -32768);
+        STRATA_UNROLL
+        for (int i = 0; i < 4; i++) {
+            __m256i q = _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i*)(p + 2 + 16 * i)));
+            __m256i h = _mm256_and_si256(_mm256_set1_epi16(short(read16(p + 66 + 2 * i))), bit);
+            __m256i ninth = _mm256_and_si256(_mm256_cmpeq_epi16(h, bit), _mm256_set1_epi16(256));
+            _mm256_store_si256((__m256i*)(work->index + 16 * i), _mm256_or_si256(q, ninth));
+        }
+    }
+    static inline Pair unpack(const uint8_t* p, int sub, const Lookup& work) {
+        const uint16_t* i = work.index + 8 * sub;
+        __m256i g = _mm256_set_m128i(lookup4(GRID_IQ3S, i[4], i[5], i[6], i[7]), lookup4(GRID_IQ3S, i[0], i[1], i[2], i[3]));
         return signedPair(applySigns(g, read32(p + 74 + 4 * sub)));
     }
     static inline __m256 scales(const uint8_t* p, int) {
@@ -369,6 +412,13 @@ struct UnpackIQ3_S : Base {
         return _mm256_mul_ps(_mm256_set1_ps(half(p)), _mm256_cvtepi32_ps(s));
     }
 };
+
+// Block `sub` of the stored block at p.
+template <class T>
+static inline Pair unpackBlock(const uint8_t* p, int sub, const Lookup& work) {
+    if constexpr (T::GRID) return T::unpack(p, sub, work);
+    else return T::unpack(p, sub);
+}
 
 // Types whose products run on int16 blocks.
 #define STRATA_UNPACKED(X) \
