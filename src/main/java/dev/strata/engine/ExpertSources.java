@@ -12,7 +12,9 @@ import dev.strata.expert.ExpertProfile;
 import dev.strata.expert.FileExpertSource;
 import dev.strata.expert.LoadProgress;
 import dev.strata.expert.MappedExpertSource;
+import dev.strata.expert.PageCacheProbe;
 import dev.strata.expert.StoredExperts;
+import dev.strata.expert.StoredMatrices;
 import dev.strata.expert.TieredExpertSource;
 import dev.strata.format.ModelFiles;
 import dev.strata.memory.Bytes;
@@ -33,6 +35,7 @@ import org.slf4j.LoggerFactory;
 final class ExpertSources {
     private static final Logger LOG = LoggerFactory.getLogger(ExpertSources.class);
     private static final int READERS = 8;
+    private static final long LARGE = Bytes.GIB;
 
     private ExpertSources() {}
 
@@ -60,7 +63,7 @@ final class ExpertSources {
         }
         return switch (plan.tier()) {
             case MAPPED -> device ? TieredExpertSource.file(mapped) : mapped;
-            case ARENA -> TieredExpertSource.resident(arena(mapped, layout));
+            case ARENA -> TieredExpertSource.resident(loaded(files, stored, mapped, layout));
             case FILE -> TieredExpertSource.file(file(files, stored));
             case TIERED -> tiered(files, stored, options, layout, plan.residentBytes());
         };
@@ -85,6 +88,21 @@ final class ExpertSources {
             case MAPPED -> MemoryPlan.Wish.MAPPED;
             case LOW_RAM -> MemoryPlan.Wish.LOW_RAM;
         };
+    }
+
+    /** An arena with all experts, read past the page cache when the files are large and not in it. */
+    private static ExpertArena loaded(
+            ModelFiles files, List<StoredExperts> stored, ExpertSource mapped, ArenaLayout layout) {
+        boolean inPlace = stored.stream()
+                .allMatch(layer -> layer.gate() instanceof StoredMatrices.InPlace
+                        && layer.up() instanceof StoredMatrices.InPlace
+                        && layer.down() instanceof StoredMatrices.InPlace);
+        if (!inPlace || layout.dataBytes() < LARGE || PageCacheProbe.cachedShare(stored) >= PageCacheProbe.WARM) {
+            return arena(mapped, layout);
+        }
+        try (FileExpertSource direct = file(files, stored)) {
+            return arena(direct, layout);
+        }
     }
 
     private static ExpertArena arena(ExpertSource from, ArenaLayout layout) {
