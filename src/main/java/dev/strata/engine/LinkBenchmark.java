@@ -61,12 +61,17 @@ public final class LinkBenchmark {
 
     /** Runs all arms and hands every result out as soon as it is there. */
     public void run(List<PromptArm> arms, Consumer<Map<String, Object>> results) {
-        try (Backend backend = Backends.create(options);
-                ExpertArena arena = ExpertArena.allocate(layout)) {
+        try (Backend backend = Backends.create(options)) {
             Device device = Backends.device(backend);
             if (device == null) {
                 throw new IllegalStateException(backend.description() + " has no memory of its own: use --backend cuda");
             }
+            run(device, arms, results);
+        }
+    }
+
+    void run(Device device, List<PromptArm> arms, Consumer<Map<String, Object>> results) {
+        try (ExpertArena arena = ExpertArena.allocate(layout)) {
             long start = System.nanoTime();
             fill(arena);
             results.accept(Map.of(
