@@ -82,6 +82,8 @@ public final class ServerMetrics {
     }
 
     /**
+     * Counts an answered request.
+     *
      * @param route path of the route, or {@code other} when there was none, so that clients cannot invent values
      * @param status 499 when the client left before the answer
      */

@@ -130,7 +130,7 @@ public final class HttpServer implements AutoCloseable {
                 .awaitUninterruptibly();
         Throwable cause = bound.cause();
         if (cause != null) {
-            loops.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+            loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).awaitUninterruptibly();
             throw new IOException(
                     "Can't listen on " + options.host() + ":" + options.port() + " (" + cause.getMessage()
                             + "): choose another address with --host and --port",

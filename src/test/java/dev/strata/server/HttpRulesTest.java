@@ -72,6 +72,17 @@ final class HttpRulesTest {
     }
 
     @Test
+    void aClientThatIsStillSendingSeesItsRefusal() throws Exception {
+        try (TestServer server = TestServer.start(
+                        FakeInferenceService.hello(),
+                        options -> options.withLimits(options.limits().withBodyBytes(1000)));
+                RawClient client = new RawClient(server.server.port())) {
+            client.post("/v1/chat/completions", " ".repeat(8 << 20));
+            assertTrue(client.readAll().startsWith("HTTP/1.1 413 "));
+        }
+    }
+
+    @Test
     void longHeadersAndLinesAreRefused() throws Exception {
         try (TestServer server = TestServer.start(FakeInferenceService.hello())) {
             try (RawClient client = new RawClient(server.server.port())) {

@@ -2,18 +2,28 @@ package dev.strata.server.http;
 
 import dev.strata.api.ApiError;
 import io.netty.buffer.Unpooled;
-import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.socket.DuplexChannel;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMessage;
 import io.netty.handler.codec.http.HttpObjectAggregator;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpServerKeepAliveHandler;
 import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.ssl.SslHandler;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
 
-/** Collects request bodies; one that is too large gets a JSON answer and a closed connection, since the rest of it will not be read. */
+/**
+ * Collects request bodies; one that is too large gets a JSON answer and a closed connection. What still comes of it is thrown away for a while: closing at once
+ * would reset the connection, and the client would never see the answer.
+ */
 final class BodyAggregator extends HttpObjectAggregator {
+    private static final int LINGER_SECONDS = 5;
+
     BodyAggregator(int maxBytes) {
         super(maxBytes);
     }
@@ -32,6 +42,18 @@ final class BodyAggregator extends HttpObjectAggregator {
                 .set(HttpHeaderNames.CONTENT_TYPE, "application/json")
                 .set(HttpHeaderNames.CONNECTION, "close")
                 .setInt(HttpHeaderNames.CONTENT_LENGTH, body.length);
-        context.writeAndFlush(response).addListener(ChannelFutureListener.CLOSE);
+        // Written below the keep-alive handler, which would close the connection right after it.
+        ChannelHandlerContext below = context.pipeline().context(HttpServerKeepAliveHandler.class);
+        (below == null ? context : below).writeAndFlush(response).addListener(_ -> closeSoon(context));
+    }
+
+    private static void closeSoon(ChannelHandlerContext context) {
+        if (context.channel() instanceof DuplexChannel duplex && context.pipeline().get(SslHandler.class) == null) {
+            ChannelFuture _ = duplex.shutdownOutput();
+        }
+        Runnable close = () -> {
+            ChannelFuture _ = context.channel().close();
+        };
+        ScheduledFuture<?> _ = context.executor().schedule(close, LINGER_SECONDS, TimeUnit.SECONDS);
     }
 }

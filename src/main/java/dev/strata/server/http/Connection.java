@@ -1,5 +1,6 @@
 package dev.strata.server.http;
 
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.SimpleChannelInboundHandler;
 import io.netty.handler.codec.http.FullHttpRequest;
@@ -39,7 +40,7 @@ final class Connection extends SimpleChannelInboundHandler<FullHttpRequest> {
         } else if (pipelined.size() < MAX_PIPELINED) {
             pipelined.add(request.retain());
         } else {
-            context.close();
+            ChannelFuture _ = context.close();
         }
     }
 
@@ -59,7 +60,7 @@ final class Connection extends SimpleChannelInboundHandler<FullHttpRequest> {
                 next.release();
             }
         } else if (dispatcher.isStopping()) {
-            context.close();
+            ChannelFuture _ = context.close();
         } else {
             clock.idle(context);
         }
@@ -68,7 +69,7 @@ final class Connection extends SimpleChannelInboundHandler<FullHttpRequest> {
     /** Closes the connection unless a request is in flight; part of a graceful stop. */
     void closeIfIdle(ChannelHandlerContext context) {
         if (current == null) {
-            context.close();
+            ChannelFuture _ = context.close();
         }
     }
 
@@ -93,6 +94,6 @@ final class Connection extends SimpleChannelInboundHandler<FullHttpRequest> {
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
         // Resets, TLS alerts and garbage instead of HTTP: the client's own doing, nothing to report above debug.
         LOG.debug("Connection {} failed", context.channel().remoteAddress(), cause);
-        context.close();
+        ChannelFuture _ = context.close();
     }
 }

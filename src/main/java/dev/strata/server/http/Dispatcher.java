@@ -222,7 +222,7 @@ public final class Dispatcher {
         double seconds = exchange.elapsedNanos() / 1e9;
         metrics.request(exchange.method(), route, status, seconds);
         // Supervisors and the page ask every second; what they ask is of no interest unless it fails.
-        Level level = exchange.method().equals("GET") && status < 500 ? Level.DEBUG : Level.INFO;
+        Level level = exchange.method().equals("GET") && status != 500 ? Level.DEBUG : Level.INFO;
         REQUESTS.atLevel(level)
                 .log(
                         "{} {} {} {} {} ms{}",

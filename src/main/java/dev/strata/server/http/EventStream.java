@@ -2,6 +2,7 @@ package dev.strata.server.http;
 
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
 import io.netty.handler.codec.http.DefaultHttpContent;
 import io.netty.handler.codec.http.DefaultLastHttpContent;
 import java.io.ByteArrayOutputStream;
@@ -55,7 +56,7 @@ public final class EventStream {
         }
         Channel channel = exchange.channel();
         awaitRoom(channel);
-        channel.writeAndFlush(new DefaultHttpContent(Unpooled.wrappedBuffer(pending.toByteArray())));
+        ChannelFuture _ = channel.writeAndFlush(new DefaultHttpContent(Unpooled.wrappedBuffer(pending.toByteArray())));
         pending.reset();
     }
 

@@ -165,7 +165,7 @@ public final class Exchange {
             // HTTP/1.0 knows no chunks: the stream ends with the connection.
             response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
         }
-        channel().write(response);
+        ChannelFuture _ = channel().write(response);
         return new EventStream(this, connection.writability());
     }
 
@@ -205,7 +205,7 @@ public final class Exchange {
 
     void abort() {
         ended = true;
-        channel().close();
+        ChannelFuture _ = channel().close();
     }
 
     private void begin(int code) {

@@ -1,5 +1,6 @@
 package dev.strata.server.http;
 
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.codec.http.HttpContent;
@@ -76,7 +77,10 @@ final class RequestClock {
 
     private void start(ChannelHandlerContext context, Duration time) {
         stop();
-        deadline = context.executor().schedule(() -> context.channel().close(), time.toMillis(), TimeUnit.MILLISECONDS);
+        Runnable close = () -> {
+            ChannelFuture _ = context.channel().close();
+        };
+        deadline = context.executor().schedule(close, time.toMillis(), TimeUnit.MILLISECONDS);
     }
 
     private void stop() {

@@ -1,6 +1,7 @@
 package dev.strata.server.http;
 
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelInitializer;
 import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.codec.http.HttpServerCodec;
@@ -28,7 +29,7 @@ public final class ServerChannels extends ChannelInitializer<Channel> {
     protected void initChannel(Channel channel) {
         Limits limits = dispatcher.limits();
         if (connections.count() >= limits.connections()) {
-            channel.close();
+            ChannelFuture _ = channel.close();
             return;
         }
         connections.add(channel);
