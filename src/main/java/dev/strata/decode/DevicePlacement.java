@@ -156,12 +156,23 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         if (swaps.isEmpty()) {
             return;
         }
-        for (SlotAdaptation.Swap swap : swaps) {
-            cache.replace(swap.slot(), swap.newcomer());
+        int[] gone = new int[swaps.size()];
+        for (int i = 0; i < gone.length; i++) {
+            gone[i] = cache.expert(swaps.get(i).slot());
+            cache.replace(swaps.get(i).slot(), swaps.get(i).newcomer());
         }
         filler.fill(stream);
-        swapped += swaps.size();
-        refreshTable();
+        swapped += gone.length;
+        boolean whole = true;
+        for (int i = 0; i < gone.length; i++) {
+            int layer = swaps.get(i).layer();
+            refresh(layer, gone[i]);
+            refresh(layer, swaps.get(i).newcomer());
+            whole &= table.get(layer, gone[i]) != 0 && table.get(layer, swaps.get(i).newcomer()) != 0;
+        }
+        if (!whole) {
+            refreshTable();
+        }
     }
 
     /** Fills every free slot now; before the first pass. */
@@ -169,6 +180,10 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         filler.fill(stream);
         refreshTable();
         table.flush(stream);
+    }
+
+    private void refresh(int layer, int expert) {
+        table.set(layer, expert, blobs.address(layer, expert));
     }
 
     private void refreshTable() {

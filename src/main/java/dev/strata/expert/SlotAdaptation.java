@@ -28,43 +28,54 @@ public record SlotAdaptation(int every, int swaps, float decay, float minimumGai
     /** The swaps of one round, best gain first. Changes nothing. */
     public List<Swap> choose(SlotCache cache, ExpertUsage usage) {
         List<Swap> all = new ArrayList<>();
-        List<List<Integer>> slots = slotsByLayer(cache);
-        for (int layer = 0; layer < slots.size(); layer++) {
-            int current = layer;
-            List<Integer> victims = slots.get(layer);
-            victims.sort(Comparator.<Integer>comparingDouble(slot -> usage.count(current, cache.expert(slot)))
-                    .thenComparing(Comparator.naturalOrder()));
-            List<Integer> newcomers = new ArrayList<>();
-            for (int expert = 0; expert < cache.layout().experts(layer); expert++) {
-                if (cache.slot(layer, expert) < 0 && usage.count(layer, expert) >= minimumUse) {
-                    newcomers.add(expert);
+        boolean[] taken = new boolean[cache.slots()];
+        for (int layer = 0; layer < cache.layout().layers(); layer++) {
+            List<Integer> newcomers = newcomers(cache, usage, layer);
+            for (int newcomer : newcomers) {
+                int victim = leastUsed(cache, usage, layer, taken);
+                if (victim < 0) {
+                    break;
                 }
-            }
-            newcomers.sort(Comparator.<Integer>comparingDouble(expert -> -usage.count(current, expert))
-                    .thenComparing(Comparator.naturalOrder()));
-            for (int i = 0; i < Math.min(victims.size(), newcomers.size()); i++) {
-                float old = usage.count(layer, cache.expert(victims.get(i)));
-                float fresh = usage.count(layer, newcomers.get(i));
+                float old = usage.count(layer, cache.expert(victim));
+                float fresh = usage.count(layer, newcomer);
                 if (fresh <= old * minimumGain) {
                     break;
                 }
-                all.add(new Swap(victims.get(i), layer, newcomers.get(i), fresh - old));
+                taken[victim] = true;
+                all.add(new Swap(victim, layer, newcomer, fresh - old));
             }
         }
         all.sort(Comparator.<Swap>comparingDouble(swap -> -swap.gain()).thenComparingInt(Swap::slot));
-        return all.size() > swaps ? List.copyOf(all.subList(0, swaps)) : List.copyOf(all);
+        return all.size() > swaps ? List.copyOf(all.subList(0, swaps)) : all;
     }
 
-    private static List<List<Integer>> slotsByLayer(SlotCache cache) {
-        List<List<Integer>> slots = new ArrayList<>();
-        for (int layer = 0; layer < cache.layout().layers(); layer++) {
-            slots.add(new ArrayList<>());
-        }
-        for (int slot = 0; slot < cache.slots(); slot++) {
-            if (cache.state(slot) == SlotState.READY && !cache.inUse(slot)) {
-                slots.get(cache.layer(slot)).add(slot);
+    /** Experts of a layer without a slot that were used often enough, most used first; usually few. */
+    private List<Integer> newcomers(SlotCache cache, ExpertUsage usage, int layer) {
+        List<Integer> newcomers = new ArrayList<>();
+        for (int expert = 0; expert < cache.layout().experts(layer); expert++) {
+            if (usage.count(layer, expert) >= minimumUse && cache.slot(layer, expert) < 0) {
+                newcomers.add(expert);
             }
         }
-        return slots;
+        if (newcomers.size() > 1) {
+            newcomers.sort(Comparator.<Integer>comparingDouble(expert -> -usage.count(layer, expert))
+                    .thenComparing(Comparator.naturalOrder()));
+        }
+        return newcomers;
+    }
+
+    private static int leastUsed(SlotCache cache, ExpertUsage usage, int layer, boolean[] taken) {
+        int least = -1;
+        float lowest = Float.MAX_VALUE;
+        for (int slot : cache.slotsOf(layer)) {
+            if (!taken[slot] && cache.state(slot) == SlotState.READY && !cache.inUse(slot)) {
+                float count = usage.count(layer, cache.expert(slot));
+                if (count < lowest) {
+                    lowest = count;
+                    least = slot;
+                }
+            }
+        }
+        return least;
     }
 }

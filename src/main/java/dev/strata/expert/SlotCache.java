@@ -14,6 +14,7 @@ public final class SlotCache implements AutoCloseable {
     private final SlotState[] states;
     private final int[] expertOf;
     private final int[][] slotOf;
+    private final int[][] slotsOf;
     private final boolean[] inUse;
     private int firstLent;
     private long version;
@@ -39,7 +40,19 @@ public final class SlotCache implements AutoCloseable {
         for (int slot = 0; slot < states.length; slot++) {
             slotOf[plan.layers()[slot]][expertOf[slot]] = slot;
         }
+        slotsOf = new int[layout.layers()][];
+        for (int layer = 0; layer < slotsOf.length; layer++) {
+            int owner = layer;
+            slotsOf[layer] = java.util.stream.IntStream.range(0, plan.slots())
+                    .filter(slot -> plan.layers()[slot] == owner)
+                    .toArray();
+        }
         firstLent = plan.slots();
+    }
+
+    /** Slots that belong to a layer, ascending; not to be changed. */
+    int[] slotsOf(int layer) {
+        return slotsOf[layer];
     }
 
     public int slots() {
