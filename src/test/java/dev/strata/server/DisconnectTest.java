@@ -108,6 +108,32 @@ final class DisconnectTest {
     }
 
     @Test
+    void deleteCancelsAPlainRequestByTheClientsOwnId() throws Exception {
+        FakeInferenceService engine = new FakeInferenceService(output -> {
+            output.content("Hello");
+            output.awaitCancel();
+            output.finish(FinishReason.CANCELLED);
+        });
+        String id = "0123456789abcdef-mine";
+        try (TestServer server = TestServer.start(engine);
+                RawClient client = new RawClient(server.server.port())) {
+            String body = chat("a", false);
+            client.send("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: " + id
+                    + "\r\nContent-Type: application/json\r\nContent-Length: " + body.length() + "\r\n\r\n" + body);
+            assertNotNull(engine.requests.poll(10, TimeUnit.SECONDS));
+            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+            int status;
+            do {
+                // The engine may have the request a moment before the server has listed it.
+                status = server.send(server.request("/v1/requests/" + id).DELETE().build())
+                        .statusCode();
+            } while (status == 404 && System.nanoTime() < end);
+            assertEquals(200, status);
+            client.readUntil("\"finish_reason\":\"cancelled\"");
+        }
+    }
+
+    @Test
     void deleteCancelsById() throws Exception {
         FakeInferenceService engine = new FakeInferenceService(output -> {
             output.content("Hello");

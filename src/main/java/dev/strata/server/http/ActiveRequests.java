@@ -29,6 +29,6 @@ public final class ActiveRequests {
     }
 
     public int count() {
-        return calls.size();
+        return (int) calls.values().stream().distinct().count();
     }
 }

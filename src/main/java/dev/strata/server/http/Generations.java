@@ -13,10 +13,13 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.regex.Pattern;
 
 /** Runs generations for the endpoints of all dialects: starts them, feeds their pieces to a writer, keeps streams alive, counts. */
 public final class Generations {
     private static final Duration LONG = Duration.ofHours(1);
+    /** Long enough not to be another's by chance. */
+    private static final Pattern CLIENT_ID = Pattern.compile("[A-Za-z0-9._-]{16,128}");
 
     private final InferenceService service;
     private final ActiveRequests active;
@@ -33,7 +36,7 @@ public final class Generations {
     }
 
     /**
-     * Starts the requests under one public id.
+     * Starts the requests under one public id, and under the client's own {@code x-request-id}: without a stream, the client learns ours only at the end.
      *
      * @throws ApiException when the engine is not ready or refuses one
      */
@@ -41,8 +44,14 @@ public final class Generations {
         requireReady();
         // Without a stream nothing is written before the end, so a slow reader can't make pieces pile up.
         int bound = streaming ? exchange.limits().queuedDeltas() : Integer.MAX_VALUE;
-        GenerationCall call = GenerationCall.start(service, requests, exchange, bound, () -> active.remove(id));
+        String own = exchange.header("x-request-id");
+        String alias = own != null && CLIENT_ID.matcher(own).matches() ? own : id;
+        GenerationCall call = GenerationCall.start(service, requests, exchange, bound, () -> {
+            active.remove(id);
+            active.remove(alias);
+        });
         active.add(id, call);
+        active.add(alias, call);
         return call;
     }
 
