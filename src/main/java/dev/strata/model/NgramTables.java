@@ -7,6 +7,8 @@ import dev.strata.format.Quants;
 import dev.strata.format.TensorEntry;
 import dev.strata.format.safetensors.PackedMatrices;
 import dev.strata.model.ngram.MappedNgramTable;
+import dev.strata.os.Advice;
+import dev.strata.os.OperatingSystem;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -47,7 +49,12 @@ public final class NgramTables {
                 throw new ModelFormatException(files.path() + ": tensor " + tensor.name() + " is " + tensor.type() + " "
                         + tensor.shape() + ", expected " + type + " rows of " + ngram.rowElements());
             }
-            shards.add(files.data(tensor));
+            MemorySegment shard = files.data(tensor);
+            if (!files.makesTensors()) {
+                // Rows are read at random; reading ahead would fetch a thousand times what is needed.
+                OperatingSystem.current().advise(shard, Advice.RANDOM);
+            }
+            shards.add(shard);
         }
         MappedNgramTable table = tensors.getFirst().dtype().equals("F8_E4M3")
                 ? new MappedNgramTable(

@@ -6,6 +6,7 @@ import dev.strata.format.QuantType;
 import dev.strata.format.Quants;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /** A table in mapped memory, in shards of equal length (the last may be shorter). */
 public final class MappedNgramTable implements NgramTable {
@@ -13,6 +14,10 @@ public final class MappedNgramTable implements NgramTable {
     public interface Decoder {
         void decode(MemorySegment source, long offset, float[] target, int count);
     }
+
+    private static final int PARALLEL_ROWS = 512;
+    private static final int PART_ROWS = 128;
+    private static final Thread OTHER_THREAD = Thread.ofPlatform().unstarted(() -> {});
 
     private final List<MemorySegment> shards;
     private final Decoder decoder;
@@ -60,8 +65,21 @@ public final class MappedNgramTable implements NgramTable {
 
     @Override
     public void read(long[] wanted, int count, MemorySegment target) {
+        if (count < PARALLEL_ROWS || !target.isAccessibleBy(OTHER_THREAD)) {
+            read(wanted, 0, count, target);
+            return;
+        }
+        // A prompt's rows lie all over the table: many threads wait for the drive at the same time, and decode.
+        int parts = Math.ceilDiv(count, PART_ROWS);
+        IntStream.range(0, parts)
+                .parallel()
+                .forEach(part ->
+                        read(wanted, part * PART_ROWS, Math.min(count, (part + 1) * PART_ROWS), target));
+    }
+
+    private void read(long[] wanted, int from, int to, MemorySegment target) {
         float[] values = new float[rowElements];
-        for (int i = 0; i < count; i++) {
+        for (int i = from; i < to; i++) {
             long row = wanted[i];
             if (row < 0 || row >= rows) {
                 throw new IllegalArgumentException("row " + row + " is outside the n-gram table of " + rows + " rows");
