@@ -34,7 +34,7 @@ import org.slf4j.LoggerFactory;
 /** Chooses where experts are kept off the device, and brings them there. */
 final class ExpertSources {
     private static final Logger LOG = LoggerFactory.getLogger(ExpertSources.class);
-    private static final int READERS = 8;
+    private static final int READERS = Math.max(8, Runtime.getRuntime().availableProcessors());
     private static final long LARGE = Bytes.GIB;
 
     private ExpertSources() {}

@@ -6,7 +6,7 @@ import java.util.concurrent.locks.LockSupport;
 final class Backoff {
     private static final int SPINS = 200;
     private static final long SLEEP_NANOS = 20_000;
-    private static final long LONGEST_NANOS = 200_000;
+    private static final long LONGEST_NANOS = 60_000;
 
     private final boolean sleeps;
     private int rounds;

@@ -14,6 +14,8 @@ public final class PrefillScheduler implements AutoCloseable {
     /** Groups that copies may be ahead of products. */
     public static final int GROUPS_AHEAD = StreamIssuer.EVENTS;
 
+    private static final int CORES_FOR_ISSUER = 8;
+
     private final Device device;
     private final @Nullable Stager stager;
     private final StreamIssuer issuer;
@@ -67,14 +69,16 @@ public final class PrefillScheduler implements AutoCloseable {
             }
             throw failed;
         }
-        StreamThreads threads = new StreamThreads(device, sleeps);
+        StreamThreads threads = new StreamThreads(device);
         StreamIssuer machine = issuer;
-        threads.start("expert-issuer", machine::step, () -> !machine.running(), -1);
+        // A copy that is queued late leaves the link idle, so the issuer does not sleep where a core can be spared for it.
+        boolean spare = Runtime.getRuntime().availableProcessors() >= CORES_FOR_ISSUER;
+        threads.start("expert-issuer", machine::step, () -> !machine.running(), -1, sleeps && !spare);
         if (stager != null) {
             int[] cpus = StreamThreads.cpus(sizing.threads());
             for (int i = 0; i < sizing.threads(); i++) {
                 StagerWorker worker = new StagerWorker(stager);
-                threads.start("stager-" + i, worker::step, worker::idle, i < cpus.length ? cpus[i] : -1);
+                threads.start("stager-" + i, worker::step, worker::idle, i < cpus.length ? cpus[i] : -1, sleeps);
             }
         }
         return new PrefillScheduler(device, stager, issuer, threads, fence, timing);

@@ -17,13 +17,11 @@ final class StreamThreads implements AutoCloseable {
 
     private final List<Thread> threads = new ArrayList<>();
     private final Device device;
-    private final boolean sleeps;
     private volatile boolean active;
     private volatile boolean closed;
 
-    StreamThreads(Device device, boolean sleeps) {
+    StreamThreads(Device device) {
         this.device = device;
-        this.sleeps = sleeps;
     }
 
     /**
@@ -32,12 +30,13 @@ final class StreamThreads implements AutoCloseable {
      * @param step does one thing, false when it has to wait
      * @param settled whether the machine may rest when no stream runs
      * @param cpu where to run, -1 for anywhere
+     * @param sleeps whether it sleeps while it waits inside a stream, after some spinning
      */
-    void start(String name, BooleanSupplier step, BooleanSupplier settled, int cpu) {
-        threads.add(Thread.ofPlatform().daemon().name(name).start(() -> run(name, step, settled, cpu)));
+    void start(String name, BooleanSupplier step, BooleanSupplier settled, int cpu, boolean sleeps) {
+        threads.add(Thread.ofPlatform().daemon().name(name).start(() -> run(name, step, settled, cpu, sleeps)));
     }
 
-    private void run(String name, BooleanSupplier step, BooleanSupplier settled, int cpu) {
+    private void run(String name, BooleanSupplier step, BooleanSupplier settled, int cpu, boolean sleeps) {
         device.attachThread();
         if (cpu >= 0) {
             Outcome bound = OperatingSystem.current().bindThread(cpu);
