@@ -1,7 +1,8 @@
 // A stand-in for libcuda.so.1 that runs the emulated kernels: the driver calls that the cuda package makes, on host memory.
 //
 // Work is done when it is queued, so events have always happened. A stream that is capturing records its work into a graph instead.
-// "Module data" is ignored: every kernel linked into this library is found by its name.
+// "Module data" is ignored: every kernel linked into this library is found by its name. Allocations lie between guards that are looked at
+// after every kernel: one that writes outside ends the process with its name.
 #include "emulator/launcher.h"
 
 #include <cstdio>
@@ -43,10 +44,31 @@ struct Stream {
     Graph* capturing = nullptr;
 };
 
+constexpr size_t GUARD = 256;
+constexpr unsigned char GUARD_VALUE = 0xa5;
 std::map<unsigned long long, size_t> allocations;
 size_t allocated = 0;
 constexpr size_t TOTAL = 8ull << 30;
 std::mutex lock;
+
+bool intact(const unsigned char* guard) {
+    for (size_t i = 0; i < GUARD; i++) {
+        if (guard[i] != GUARD_VALUE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void check_guards(const char* what) {
+    for (auto& allocation : allocations) {
+        const unsigned char* start = reinterpret_cast<unsigned char*>(allocation.first);
+        if (!intact(start - GUARD) || !intact(start + (allocation.second + 255) / 256 * 256)) {
+            std::fprintf(stderr, "emulator: %s wrote outside of an allocation of %zu bytes\n", what, allocation.second);
+            std::abort();
+        }
+    }
+}
 
 void submit(Stream* stream, std::function<void()> work) {
     std::lock_guard<std::mutex> guard(lock);
@@ -126,11 +148,14 @@ int cuMemAlloc_v2(unsigned long long* pointer, size_t bytes) {
     if (bytes == 0 || allocated + bytes > TOTAL) {
         return bytes == 0 ? INVALID_VALUE : OUT_OF_MEMORY;
     }
-    void* memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+    size_t room = (bytes + 255) / 256 * 256;
+    unsigned char* memory = static_cast<unsigned char*>(std::aligned_alloc(256, room + 2 * GUARD));
+    std::memset(memory, GUARD_VALUE, GUARD);
+    std::memset(memory + GUARD + room, GUARD_VALUE, GUARD);
     if (bytes < (64u << 20)) {
-        std::memset(memory, 0xff, bytes);  // NaN: a read of what nothing wrote shows
+        std::memset(memory + GUARD, 0xff, bytes);  // NaN: a read of what nothing wrote shows
     }
-    *pointer = reinterpret_cast<unsigned long long>(memory);
+    *pointer = reinterpret_cast<unsigned long long>(memory + GUARD);
     allocations[*pointer] = bytes;
     allocated += bytes;
     return SUCCESS;
@@ -143,7 +168,7 @@ int cuMemFree_v2(unsigned long long pointer) {
     }
     allocated -= found->second;
     allocations.erase(found);
-    std::free(reinterpret_cast<void*>(pointer));
+    std::free(reinterpret_cast<unsigned char*>(pointer) - GUARD);
     return SUCCESS;
 }
 int cuMemHostAlloc(void** memory, size_t bytes, unsigned) {
@@ -251,7 +276,10 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
     }
     Launch launch{kernel.name, kernel.kernel, kernel.call, std::vector<unsigned char>(buffer, buffer + bytes),
                   {gx, gy, gz}, {bx, by, bz}, shared};
-    submit(static_cast<Stream*>(stream), [launch] { emulator::run(launch); });
+    submit(static_cast<Stream*>(stream), [launch] {
+        emulator::run(launch);
+        check_guards(launch.name.c_str());
+    });
     return SUCCESS;
 }
 struct LaunchConfiguration {

@@ -37,7 +37,7 @@ final class Activations {
                 && columns == in.columns()
                 && generation == scratch.generation();
         if (!same) {
-            launcher.tensor(in)
+            launcher.begin().tensor(in)
                     .integer(in.rows())
                     .integer(in.columns())
                     .integer(padded(in.columns()))

@@ -55,7 +55,7 @@ final class AttentionKernels {
             Tensor queries,
             @Nullable Tensor gates) {
         long heads = (long) projected.rows() * (shape.heads() + (kv == null ? 0 : 2 * shape.kvHeads()));
-        launcher.tensor(projected)
+        launcher.begin().tensor(projected)
                 .tensor(keys)
                 .tensor(values)
                 .tensor(queryNorm)
@@ -126,7 +126,7 @@ final class AttentionKernels {
     }
 
     private Launcher head(AttentionShape shape, Tensor queries) {
-        return launcher.tensor(queries).integer(shape.heads()).integer(shape.kvHeads());
+        return launcher.begin().tensor(queries).integer(shape.heads()).integer(shape.kvHeads());
     }
 
     private void plain(
@@ -205,7 +205,7 @@ final class AttentionKernels {
                 .address(sums)
                 .launch(kernel, splits, shape.kvHeads() * Math.ceilDiv(group, 16), queries.rows(), 128, shared);
         if (splits > 1) {
-            launcher.address(parts)
+            launcher.begin().address(parts)
                     .address(sums)
                     .integer(splits)
                     .integer(size)

@@ -94,6 +94,7 @@ public final class CudaBackend implements Backend {
 
     @Override
     public Tensor tensor(int rows, int columns, String purpose) {
+        ops.memoryMade();
         return new Tensor(device.allocate(4L * rows * columns, purpose), 0, rows, columns);
     }
 
@@ -173,26 +174,31 @@ public final class CudaBackend implements Backend {
 
     @Override
     public LayerState.Kv kv(AttentionShape shape, KvFormat format, int pages) {
+        ops.memoryMade();
         return CudaStates.Kv.create(device, shape, format, pages);
     }
 
     @Override
     public LayerState.Index index(IndexerShape shape, int pages) {
+        ops.memoryMade();
         return CudaStates.Index.create(device, shape, pages);
     }
 
     @Override
     public LayerState.Selection selection(IndexerShape shape, int rows, int contextTokens) {
+        ops.memoryMade();
         return CudaStates.Selection.create(device, shape, rows);
     }
 
     @Override
     public LayerState.Recurrent recurrent(DeltaShape shape, int slots) {
+        ops.memoryMade();
         return new CudaStates.Recurrent(device, shape, slots);
     }
 
     @Override
     public LayerState.Ngram ngram(NgramWeights weights, int slots) {
+        ops.memoryMade();
         return CudaStates.Ngram.create(device, weights, slots);
     }
 
@@ -245,6 +251,7 @@ public final class CudaBackend implements Backend {
     }
 
     private Buffer owned(Buffer buffer) {
+        ops.memoryMade();
         owned.add(buffer);
         return buffer;
     }

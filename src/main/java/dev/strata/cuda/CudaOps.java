@@ -44,6 +44,8 @@ final class CudaOps implements Ops, AutoCloseable {
     private final DeltaKernels delta;
     private final NgramKernels ngram;
     private final ExpertKernels experts;
+    private @Nullable Batch described;
+    private int memoryGeneration;
     private final Set<ExpertPlacement> placements = new LinkedHashSet<>();
 
     CudaOps(CudaDevice device, CudaStream stream, Staging staging, Kernels kernels, CudaOptions options) {
@@ -73,9 +75,26 @@ final class CudaOps implements Ops, AutoCloseable {
         placements.add(placement);
     }
 
+    /** Memory that passes use was made: a pass of a name seen before may be another one. */
+    void memoryMade() {
+        memoryGeneration++;
+    }
+
+    /** Operations outside of a pass describe their batch to the kernels themselves. */
+    private void use(Batch batch) {
+        if (batch != described) {
+            if (graphs.capturing()) {
+                throw new IllegalStateException("a captured pass reads another batch than its own");
+            }
+            step.load(batch);
+            described = batch;
+        }
+    }
+
     @Override
     public void pass(String key, Batch batch, Runnable body) {
-        step.load(batch);
+        described = null;
+        use(batch);
         activations.forget();
         if (batch.hold()) {
             held.begin();
@@ -94,20 +113,22 @@ final class CudaOps implements Ops, AutoCloseable {
                         step.longestSegment(),
                         step.contextBucket(),
                         batch.hold(),
-                        scratch.generation() + step.generation());
+                        scratch.generation() + step.generation() + memoryGeneration);
                 graphs.run(graphKey, body);
             } else {
                 body.run();
             }
         } finally {
             placements.forEach(placement -> placement.endPass(stream));
+            described = null;
         }
         activations.forget();
     }
 
     @Override
     public void embed(Weight table, Batch batch, Tensor out) {
-        launcher.address(table.address())
+        use(batch);
+        launcher.begin().address(table.address())
                 .address(table.rowBytes())
                 .integer(table.inputs())
                 .address(step.tokens())
@@ -177,6 +198,7 @@ final class CudaOps implements Ops, AutoCloseable {
             Batch batch,
             Tensor queries,
             @Nullable Tensor gates) {
+        use(batch);
         attention.inputs(shape, projected, keys, values, queryNorm, keyNorm, (CudaStates.Kv) kv, queries, gates);
         activations.written(queries);
         if (gates != null) {
@@ -193,6 +215,7 @@ final class CudaOps implements Ops, AutoCloseable {
             @Nullable Tensor gates,
             Batch batch,
             Tensor out) {
+        use(batch);
         attention.attention(
                 shape, queries, (CudaStates.Kv) kv, (CudaStates.Selection) selection, gates, out);
         activations.written(out);
@@ -200,6 +223,7 @@ final class CudaOps implements Ops, AutoCloseable {
 
     @Override
     public void indexKeys(IndexerShape shape, Tensor keys, Tensor keyNorm, LayerState.Index state, Batch batch) {
+        use(batch);
         index.append(shape, keys, keyNorm, (CudaStates.Index) state);
     }
 
@@ -211,6 +235,7 @@ final class CudaOps implements Ops, AutoCloseable {
             LayerState.Index state,
             Batch batch,
             LayerState.Selection selection) {
+        use(batch);
         index.choose(shape, queries, queryNorm, (CudaStates.Index) state, (CudaStates.Selection) selection);
     }
 
@@ -225,6 +250,7 @@ final class CudaOps implements Ops, AutoCloseable {
             LayerState.Recurrent state,
             Batch batch,
             Tensor out) {
+        use(batch);
         delta.run(shape, weights, qkv, z, beta, alpha, (CudaStates.Recurrent) state, batch.hold(), out);
         activations.written(out);
     }
@@ -269,6 +295,7 @@ final class CudaOps implements Ops, AutoCloseable {
     @Override
     public void ngram(
             NgramWeights weights, Tensor embedding, Tensor residual, LayerState.Ngram state, Batch batch) {
+        use(batch);
         ngram.run(weights, embedding, residual, (CudaStates.Ngram) state, batch.hold());
         activations.written(residual);
     }

@@ -68,7 +68,7 @@ final class ExpertKernels {
     }
 
     void route(RouterShape shape, Tensor logits, Routing routing) {
-        launcher.tensor(logits)
+        launcher.begin().tensor(logits)
                 .integer(logits.rows())
                 .integer(shape.experts())
                 .integer(shape.used())
@@ -86,12 +86,12 @@ final class ExpertKernels {
         long starts = scratch.address("first pairs of experts", 4L * (experts + 1));
         long sources = scratch.address("rows by expert", 4L * pairs);
         long places = scratch.address("places of pairs", 4L * pairs);
-        launcher.address(routing.ids().address())
+        launcher.begin().address(routing.ids().address())
                 .integer(pairs)
                 .address(counts)
                 .launch(count, experts, 256);
-        launcher.address(counts).integer(experts).address(starts).launch(place, 1, 1024);
-        launcher.address(routing.ids().address())
+        launcher.begin().address(counts).integer(experts).address(starts).launch(place, 1, 1024);
+        launcher.begin().address(routing.ids().address())
                 .integer(pairs)
                 .integer(routing.used())
                 .address(starts)
@@ -118,8 +118,7 @@ final class ExpertKernels {
         int gateUpRows = 2 * Math.ceilDiv(intermediate, 8) * 8;
         long gateUpValues = (long) gateUpRows * paddedHidden;
         long downValues = (long) hidden * paddedIntermediate;
-        int atOnce = (int)
-                Math.clamp(EXPANDED_BYTES / (2 * Math.max(gateUpValues, downValues)), 1, MOST_EXPERTS_AT_ONCE);
+        int atOnce = Math.clamp(EXPANDED_BYTES / (2 * Math.max(gateUpValues, downValues)), 1, MOST_EXPERTS_AT_ONCE);
         atOnce = Math.min(atOnce, number);
         long expanded = scratch.address("expanded experts", 2 * Math.max(gateUpValues, downValues) * atOnce);
         long values = scratch.address("expert values", 2L * grouping.pairs() * paddedIntermediate);
@@ -202,7 +201,7 @@ final class ExpertKernels {
             int interleave) {
         int padded = Activations.padded(columns);
         long blocks = Math.clamp(Math.ceilDiv((long) rows * padded / 8, 256), 1, 8192);
-        launcher.address(table)
+        launcher.begin().address(table)
                 .address(grouping.counts())
                 .integer(first)
                 .address(offset)
@@ -233,7 +232,7 @@ final class ExpertKernels {
             int columns,
             int used,
             ProductMode mode) {
-        launcher.address(left)
+        launcher.begin().address(left)
                 .address(sources)
                 .address(grouping.starts())
                 .integer(first)
@@ -272,7 +271,7 @@ final class ExpertKernels {
                     layout.intermediate(),
                     ups);
             long values4 = (long) pairs * layout.intermediate();
-            launcher.address(gates)
+            launcher.begin().address(gates)
                     .address(ups)
                     .address(values)
                     .address(values4)
@@ -280,7 +279,7 @@ final class ExpertKernels {
             return;
         }
         int split = products.split(pairs * layout.intermediate() / 2);
-        launcher.address(table)
+        launcher.begin().address(table)
                 .address(routing.ids().address())
                 .integer(first)
                 .integer(number)
@@ -395,7 +394,7 @@ final class ExpertKernels {
             long out,
             int rows) {
         int split = products.split(rows * outputs / 2);
-        launcher.address(table)
+        launcher.begin().address(table)
                 .address(ids)
                 .integer(first)
                 .integer(number)
@@ -416,7 +415,7 @@ final class ExpertKernels {
     /** @param others float32 results by pair of experts without an entry in the table, 0 when there are none */
     void combine(
             long results, boolean rounded, long places, Routing routing, long others, long table, Tensor out) {
-        launcher.address(results)
+        launcher.begin().address(results)
                 .flag(rounded)
                 .address(places)
                 .tensor(routing.weights())
@@ -433,7 +432,7 @@ final class ExpertKernels {
         int rows = in.rows();
         int intermediate = expert.gate().outputs();
         long factors = scratch.address("shared expert factors", 4L * rows);
-        launcher.tensor(expert.scalarGate())
+        launcher.begin().tensor(expert.scalarGate())
                 .tensor(in)
                 .integer(rows)
                 .integer(in.columns())
@@ -455,7 +454,7 @@ final class ExpertKernels {
         Tensor values = tensor("shared expert values, float32", rows, intermediate);
         if (expert.gate().type() == expert.up().type()) {
             int split = products.split(rows * intermediate / 2);
-            launcher.address(0)
+            launcher.begin().address(0)
                     .address(0)
                     .integer(0)
                     .integer(0)
@@ -485,7 +484,7 @@ final class ExpertKernels {
                     expert.gate(), in, values, ProductMode.STORE, expert.gate().scale(), 0);
             products.multiply(expert.up(), in, ups, ProductMode.STORE, expert.up().scale(), 0);
             long number = (long) rows * intermediate;
-            launcher.tensor(values)
+            launcher.begin().tensor(values)
                     .tensor(ups)
                     .tensor(values)
                     .address(number)

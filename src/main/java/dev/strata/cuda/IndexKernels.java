@@ -40,7 +40,7 @@ final class IndexKernels {
     }
 
     void append(IndexerShape shape, Tensor keys, Tensor norm, CudaStates.Index index) {
-        launcher.tensor(keys)
+        launcher.begin().tensor(keys)
                 .tensor(norm)
                 .integer(shape.headSize())
                 .integer(shape.block())
@@ -85,7 +85,7 @@ final class IndexKernels {
         long scores = scratch.address("index scores", 4L * rowsAtOnce * blocks);
         for (int first = 0; first < queries.rows(); first += rowsAtOnce) {
             int end = Math.min(queries.rows(), first + rowsAtOnce);
-            launcher.tensor(rotated)
+            launcher.begin().tensor(rotated)
                     .integer(shape.heads())
                     .integer(shape.headSize())
                     .integer(shape.block())
@@ -112,7 +112,7 @@ final class IndexKernels {
 
     private void chooseRows(
             IndexerShape shape, CudaStates.Selection selection, long scores, int stride, int first, int end) {
-        launcher.address(scores)
+        launcher.begin().address(scores)
                 .integer(stride)
                 .address(step.positions())
                 .integer(shape.block())

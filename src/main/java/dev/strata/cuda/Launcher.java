@@ -48,6 +48,12 @@ final class Launcher implements AutoCloseable {
         this.extraHandle = Driver.pointersHandle(extra);
     }
 
+    /** Starts the arguments of a launch; those of one that was given up are dropped. */
+    Launcher begin() {
+        offset = 0;
+        return this;
+    }
+
     Launcher address(long value) {
         offset = (offset + 7) & -8;
         arguments.set(JAVA_LONG, offset, value);

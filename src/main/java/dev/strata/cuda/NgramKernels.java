@@ -46,7 +46,7 @@ final class NgramKernels {
                 weights.key(), embedding, key, ProductMode.STORE, weights.key().scale(), 0);
         products.multiply(
                 weights.value(), embedding, value, ProductMode.STORE, weights.value().scale(), 0);
-        launcher.tensor(key)
+        launcher.begin().tensor(key)
                 .tensor(value)
                 .tensor(weights.normKey())
                 .tensor(weights.normQuery())
@@ -57,7 +57,7 @@ final class NgramKernels {
                 .tensor(residual)
                 .tensor(normed)
                 .launch(gate, (long) rows * weights.streams(), 256);
-        launcher.tensor(normed)
+        launcher.begin().tensor(normed)
                 .tensor(weights.convolution())
                 .address(state.rows().address())
                 .address(step.firstRows())
@@ -76,7 +76,7 @@ final class NgramKernels {
                         256,
                         0);
         if (hold) {
-            launcher.tensor(normed)
+            launcher.begin().tensor(normed)
                     .address(step.firstRows())
                     .address(step.counts())
                     .address(step.slots())
@@ -97,7 +97,7 @@ final class NgramKernels {
     }
 
     private void shift(CudaStates.Ngram state, long from, long firstRows, long counts, long slots, int segments) {
-        launcher.address(from)
+        launcher.begin().address(from)
                 .address(firstRows)
                 .address(counts)
                 .address(slots)

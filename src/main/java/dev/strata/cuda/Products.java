@@ -72,7 +72,7 @@ final class Products {
     private void few(Weight weight, Tensor in, Tensor out, ProductMode mode, float scale, long factors) {
         int kind = in.rows() == 1 ? 0 : in.rows() == 2 ? 1 : in.rows() <= 4 ? 2 : 3;
         int split = split(weight.outputs() / 2);
-        launcher.address(weight.address())
+        launcher.begin().address(weight.address())
                 .address(weight.rowBytes())
                 .integer(weight.outputs())
                 .integer(weight.inputs())
@@ -130,7 +130,7 @@ final class Products {
     /** Rows {@code first} .. {@code first + rows - 1} of the weight as bfloat16, without its scale. */
     private void expand(Weight weight, int first, int rows, long target, int interleave) {
         int padded = Activations.padded(weight.inputs());
-        launcher.address(0)
+        launcher.begin().address(0)
                 .address(0)
                 .integer(0)
                 .address(0)
@@ -158,7 +158,7 @@ final class Products {
             ProductMode mode,
             float scale,
             long factors) {
-        launcher.address(left)
+        launcher.begin().address(left)
                 .address(right)
                 .integer(rows)
                 .integer(outputs)
@@ -194,7 +194,7 @@ final class Products {
             launcher.fillZero(hidden, 2L * rows * columns);
         }
         // The mode writes half as many columns as there are outputs.
-        launcher.address(rounded)
+        launcher.begin().address(rounded)
                 .address(right)
                 .integer(rows)
                 .integer(outputs)

@@ -35,7 +35,7 @@ final class RowKernels {
     }
 
     void norm(Tensor in, Tensor weight, int group, float epsilon, Tensor out) {
-        launcher.tensor(in)
+        launcher.begin().tensor(in)
                 .tensor(weight)
                 .integer(in.columns())
                 .integer(group)
@@ -46,11 +46,11 @@ final class RowKernels {
     }
 
     void add(Tensor addend, Tensor into) {
-        launcher.tensor(addend).tensor(into).address(count(into)).launchOver(add, count(into));
+        launcher.begin().tensor(addend).tensor(into).address(count(into)).launchOver(add, count(into));
     }
 
     void repeat(Tensor in, int times, Tensor out) {
-        launcher.tensor(in)
+        launcher.begin().tensor(in)
                 .integer(in.columns())
                 .integer(times)
                 .address(count(out))
@@ -59,7 +59,7 @@ final class RowKernels {
     }
 
     void concatenate(Tensor left, Tensor right, Tensor out) {
-        launcher.tensor(left)
+        launcher.begin().tensor(left)
                 .integer(left.columns())
                 .tensor(right)
                 .integer(right.columns())
@@ -70,7 +70,7 @@ final class RowKernels {
 
     /** @param rows address of int32 row numbers */
     void gather(Tensor in, long rows, Tensor out) {
-        launcher.tensor(in).address(rows).integer(in.columns()).tensor(out).launch(gather, out.rows(), 256);
+        launcher.begin().tensor(in).address(rows).integer(in.columns()).tensor(out).launch(gather, out.rows(), 256);
     }
 
     void hyperMix(HyperWeights weights, Tensor residual, Tensor out, @Nullable Tensor inject) {
@@ -93,7 +93,7 @@ final class RowKernels {
                     0);
         }
         products.multiply(weights.up(), low, gates, ProductMode.STORE, weights.up().scale(), 0);
-        launcher.tensor(gates)
+        launcher.begin().tensor(gates)
                 .tensor(normed)
                 .integer(streams)
                 .integer(out.columns())
@@ -103,7 +103,7 @@ final class RowKernels {
     }
 
     void hyperInject(Tensor y, Tensor inject, Tensor residual) {
-        launcher.tensor(y)
+        launcher.begin().tensor(y)
                 .tensor(inject)
                 .integer(inject.columns())
                 .integer(y.columns())
