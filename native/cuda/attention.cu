@@ -17,6 +17,7 @@ STRATA_KERNEL(128, attention_inputs, const float* projected, const float* keys, 
               u16* v_scales, float* queries, float* gates) {
     __shared__ float head_values[4][256];
     wait_for_previous_kernel();
+    release_next_kernel();
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     int per_row = heads + 2 * kv_heads;
     int item = blockIdx.x * 4 + warp;
@@ -115,6 +116,7 @@ STRATA_KERNEL(128, attention_plain, const float* queries, int heads, int kv_head
     __shared__ float query[256];
     __shared__ float partial[4][258];
     wait_for_previous_kernel();
+    release_next_kernel();
     int row = blockIdx.x, head = blockIdx.y, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     int kv_head = head / (heads / kv_heads);
     long long at = ((long long)row * heads + head) * head_size;
@@ -343,6 +345,7 @@ STRATA_INLINE void prompt(const float* queries, int heads, int kv_heads, float s
                           const float* gates, float* out) {
     STRATA_DYNAMIC_SHARED(shared);
     wait_for_previous_kernel();
+    release_next_kernel();
     int segment = blockIdx.z, kv_head = blockIdx.y, group = heads / kv_heads;
     int tile = gridDim.x - 1 - blockIdx.x;  // long rows first
     int all = segment_rows[segment] * group;
@@ -435,6 +438,7 @@ STRATA_INLINE void rows_of(const float* queries, int heads, int kv_heads, float 
     const int CHUNK = D >= 256 ? 16 : 32;
     STRATA_DYNAMIC_SHARED(shared);
     wait_for_previous_kernel();
+    release_next_kernel();
     int row = blockIdx.z, split = blockIdx.x, splits = gridDim.x;
     int group = heads / kv_heads, bunches = (group + 15) / 16;
     int kv_head = blockIdx.y / bunches, first_head = kv_head * group + blockIdx.y % bunches * 16;
@@ -502,7 +506,6 @@ STRATA_INLINE void rows_of(const float* queries, int heads, int kv_heads, float 
         warp_barrier();
     }
     copy_async_wait<0>();
-    release_next_kernel();
     __syncthreads();
     // The four warps' results in the place of keys and values: [warp][16][D], then their maxima and sums.
     float* results = (float*)(shared + 32 * D);
@@ -555,6 +558,7 @@ STRATA_INLINE void rows_of(const float* queries, int heads, int kv_heads, float 
 STRATA_KERNEL(128, attention_merge, const float* parts, const float* part_sums, int splits, int head_size,
               const float* gates, float* out) {
     wait_for_previous_kernel();
+    release_next_kernel();
     long long head = blockIdx.x;
     const float* sums = part_sums + 2 * head * splits;
     float top = -INFINITY;
@@ -565,7 +569,6 @@ STRATA_KERNEL(128, attention_merge, const float* parts, const float* part_sums, 
     for (int s = 0; s < splits; s++) {
         total += power_of_two(sums[2 * s] - top) * sums[2 * s + 1];
     }
-    release_next_kernel();
     for (int d = threadIdx.x; d < head_size; d += 128) {
         float value = 0.0f;
         for (int s = 0; s < splits; s++) {

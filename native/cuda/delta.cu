@@ -12,6 +12,7 @@
 STRATA_KERNEL(256, delta_convolve, const float* qkv, const float* taps, const float* state, const int* first_rows,
               const int* counts, const int* slots, int channels, int kernel, int rows_each, float* out) {
     wait_for_previous_kernel();
+    release_next_kernel();
     int channel = blockIdx.x * 256 + threadIdx.x, segment = blockIdx.z;
     int begin = blockIdx.y * rows_each, end = min(counts[segment], begin + rows_each);
     if (channel >= channels) {
@@ -36,6 +37,7 @@ STRATA_KERNEL(128, delta_prepare, float* convolved, const float* beta, const flo
               const float* time_bias, int rows, int key_heads, int value_heads, int key_size, int channels,
               float* scalars) {
     wait_for_previous_kernel();
+    release_next_kernel();
     int lane = threadIdx.x & 31;
     int item = blockIdx.x * 4 + (threadIdx.x >> 5);
     int row = item / key_heads, head = item % key_heads;
@@ -81,6 +83,7 @@ STRATA_INLINE void recur(const float* convolved, const float* scalars, float* st
     __shared__ __align__(16) float values[2][TOKENS][ROWS];
     __shared__ float gates[2][TOKENS][4];
     wait_for_previous_kernel();
+    release_next_kernel();
     int head = blockIdx.y, segment = blockIdx.z, first_value = blockIdx.x * ROWS;
     int key_head = tiled ? head % key_heads : head / (value_heads / key_heads);
     int count = counts[segment], first_row = first_rows[segment];
@@ -176,7 +179,6 @@ STRATA_INLINE void recur(const float* convolved, const float* scalars, float* st
         __syncthreads();
     }
     copy_async_wait<0>();
-    release_next_kernel();
     if (!keep && live) {
 #pragma unroll
         for (int m = 0; m < CHUNKS; m++) {
@@ -204,6 +206,7 @@ RECUR(128)
 STRATA_KERNEL(128, delta_gate, float* out, const float* z, const float* norm, long long heads, int value_size,
               float epsilon, int sigmoid_gate) {
     wait_for_previous_kernel();
+    release_next_kernel();
     int lane = threadIdx.x & 31;
     long long head = (long long)blockIdx.x * 4 + (threadIdx.x >> 5);
     if (head >= heads) {

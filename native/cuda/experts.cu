@@ -43,6 +43,7 @@ STRATA_INLINE void gate_and_up(const u64* table, const int* ids, int first, int 
                                int intermediate, int columns, const float* x, int used, float* h, int split) {
     __shared__ float partial[4][4];
     wait_for_previous_kernel();
+    release_next_kernel();
     int pair = blockIdx.y;
     if (table != nullptr) {
         int expert = ids[pair];
@@ -66,7 +67,7 @@ STRATA_INLINE void gate_and_up(const u64* table, const int* ids, int first, int 
         const u8* rows[4] = {gate + output * row_bytes, gate + output * row_bytes + next, up + output * row_bytes,
                              up + output * row_bytes + next};
         int groups = (columns + 31) >> 5, quarter = lane & 3;
-#pragma unroll 2
+#pragma unroll 4
         for (int g = part * 8 + (lane >> 2); g < groups; g += 8 * split) {
             float v[4][8], a[8];
             Scale s[4];
@@ -106,7 +107,6 @@ STRATA_INLINE void gate_and_up(const u64* table, const int* ids, int first, int 
             }
         }
     }
-    release_next_kernel();
     if (part == 0 && lane == 0) {
         float* to = h + (long long)pair * intermediate + output;
         if (output < intermediate) {
@@ -130,6 +130,7 @@ STRATA_INLINE void down(const u64* table, const int* ids, int first, int count, 
     __shared__ const u8* bases[MOST];
     __shared__ float factors[MOST];
     wait_for_previous_kernel();
+    release_next_kernel();
     int row = blockIdx.y;
     for (int j = threadIdx.x; j < used; j += blockDim.x) {
         int expert = ids[row * used + j];
@@ -185,7 +186,6 @@ STRATA_INLINE void down(const u64* table, const int* ids, int first, int count, 
             }
         }
     }
-    release_next_kernel();
     if (part == 0 && lane == 0) {
         if (output < outputs) {
             out[(long long)row * outputs + output] = sum0;
@@ -216,6 +216,7 @@ STRATA_KERNEL(128, route, const float* logits, int rows, int experts, int used, 
               float* weights) {
     STRATA_DYNAMIC_SHARED(bytes);
     wait_for_previous_kernel();
+    release_next_kernel();
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     int row = blockIdx.x * 4 + warp;
     if (row >= rows) {
@@ -275,7 +276,6 @@ STRATA_KERNEL(128, route, const float* logits, int rows, int experts, int used, 
             weights[(long long)row * used + j] = top;
         }
     }
-    release_next_kernel();
     float factor = renormalise ? scale / fmaxf(chosen_sum, 6.103515625e-5f) : scale;
     if (lane < used) {
         ids[(long long)row * used + lane] = kept_id;
@@ -292,6 +292,7 @@ STRATA_KERNEL(128, route, const float* logits, int rows, int experts, int used, 
 STRATA_KERNEL(256, count_pairs, const int* ids, int pairs, int* counts) {
     __shared__ float partial[32];
     wait_for_previous_kernel();
+    release_next_kernel();
     int expert = blockIdx.x;
     int mine = 0;
     for (int i = threadIdx.x; i < pairs; i += 256) {
@@ -307,6 +308,7 @@ STRATA_KERNEL(256, count_pairs, const int* ids, int pairs, int* counts) {
 STRATA_KERNEL(1024, place_pairs, const int* counts, int experts, int* starts) {
     __shared__ int ends[1024];
     wait_for_previous_kernel();
+    release_next_kernel();
     int e = threadIdx.x;
     ends[e] = e < experts ? counts[e] : 0;
     __syncthreads();
@@ -328,6 +330,7 @@ STRATA_KERNEL(1024, place_pairs, const int* counts, int experts, int* starts) {
 STRATA_KERNEL(256, group_pairs, const int* ids, int pairs, int used, const int* starts, int* sources, int* places) {
     __shared__ int before[8];
     wait_for_previous_kernel();
+    release_next_kernel();
     int expert = blockIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     int next = starts[expert];
     if (next == starts[expert + 1]) {
@@ -361,6 +364,7 @@ STRATA_KERNEL(256, group_pairs, const int* ids, int pairs, int used, const int* 
 STRATA_KERNEL(256, combine_pairs, const void* results, int bf16, const int* places, const float* weights, int used,
               int columns, const float* others, const u64* table, const int* ids, float* out) {
     wait_for_previous_kernel();
+    release_next_kernel();
     int row = blockIdx.x;
     for (int k = threadIdx.x; k < columns; k += blockDim.x) {
         float sum = 0.0f;
@@ -381,6 +385,7 @@ STRATA_KERNEL(256, combine_pairs, const void* results, int bf16, const int* plac
 // factors[row] = sigmoid(gate . x[row]), 1 without a gate. One warp a row.
 STRATA_KERNEL(128, scalar_gate, const float* gate, const float* x, int rows, int columns, float* factors) {
     wait_for_previous_kernel();
+    release_next_kernel();
     int row = blockIdx.x * 4 + (threadIdx.x >> 5), lane = threadIdx.x & 31;
     if (row >= rows) {
         return;

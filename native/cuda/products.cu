@@ -48,10 +48,16 @@ template <class T, int R>
 STRATA_INLINE void multiply_rows(const u8* weights, u64 row_bytes, int outputs, int columns, const float* x, int rows,
                                  float* out, float scale, int mode, const float* factors, int split) {
     __shared__ float partial[4][2 * R];
-    wait_for_previous_kernel();
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     int part = warp % split;
     int first = (blockIdx.x * (4 / split) + warp / split) * 2;
+    // Weights do not depend on the kernel before: they start on their way while it still runs.
+    if (first < outputs) {
+        u64 bytes = first + 1 < outputs ? 2 * row_bytes : row_bytes;
+        prefetch_lines(weights + first * row_bytes, bytes, part * 32 + lane, 32 * split);
+    }
+    wait_for_previous_kernel();
+    release_next_kernel();
     int row0 = blockIdx.y * R;
     int here = min(R, rows - row0);
     x += (long long)row0 * columns;
@@ -107,7 +113,6 @@ STRATA_INLINE void multiply_rows(const u8* weights, u64 row_bytes, int outputs, 
             }
         }
     }
-    release_next_kernel();
     int output = first + lane / R, row = lane % R;
     if (part == 0 && lane < 2 * R && output < outputs && row < here) {
         finish(out + (long long)row * outputs + output, mine * scale, mode, factors, row0 + row);
@@ -156,6 +161,7 @@ template <class T>
 STRATA_INLINE void expand(const u64* table, const int* counts, int first, u64 offset, u64 tail, const u8* weights,
                           u64 row_bytes, int rows, int columns, int padded, u16* out, u64 stride, float scale,
                           int interleave) {
+    wait_for_previous_kernel();
     int matrix = blockIdx.y;
     if (table != nullptr) {
         u64 blob = table[first + matrix];
@@ -209,6 +215,7 @@ STRATA_EACH_TYPE(ALL)
 
 // Activations as bfloat16, [rows][padded], zeros behind the columns. One thread two values.
 STRATA_KERNEL(256, round_rows, const float* x, int rows, int columns, int padded, u16* out) {
+    wait_for_previous_kernel();
     long long pairs = (long long)rows * (padded >> 1);
     for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < pairs;
          i += (long long)gridDim.x * blockDim.x) {

@@ -8,6 +8,7 @@ STRATA_KERNEL(1024, rms_norm, const float* in, const float* norm, int columns, i
               float* out) {
     __shared__ float partial[32];
     wait_for_previous_kernel();
+    release_next_kernel();
     long long start = (long long)blockIdx.x * group;
     int column = (int)(start % columns);
     float squares = 0.0f;
@@ -16,14 +17,23 @@ STRATA_KERNEL(1024, rms_norm, const float* in, const float* norm, int columns, i
         squares += v * v;
     }
     float factor = 1.0f / sqrtf(block_sum(squares, partial) / group + epsilon);
-    release_next_kernel();
     for (int i = threadIdx.x; i < group; i += blockDim.x) {
         out[start + i] = in[start + i] * factor * norm[(column + i) % norm_columns];
     }
 }
 
+// Zeros by a kernel: unlike a fill of the driver it takes part in overlapped launches.
+STRATA_KERNEL(256, zero_words, u32* to, long long count) {
+    wait_for_previous_kernel();
+    release_next_kernel();
+    for (long long i = (long long)blockIdx.x * 256 + threadIdx.x; i < count; i += (long long)gridDim.x * 256) {
+        to[i] = 0;
+    }
+}
+
 STRATA_KERNEL(256, add_rows, const float* addend, float* into, long long count) {
     wait_for_previous_kernel();
+    release_next_kernel();
     for (long long i = (long long)blockIdx.x * 256 + threadIdx.x; i < count; i += (long long)gridDim.x * 256) {
         into[i] += addend[i];
     }
@@ -31,6 +41,7 @@ STRATA_KERNEL(256, add_rows, const float* addend, float* into, long long count) 
 
 STRATA_KERNEL(256, repeat_rows, const float* in, int columns, int times, long long count, float* out) {
     wait_for_previous_kernel();
+    release_next_kernel();
     for (long long i = (long long)blockIdx.x * 256 + threadIdx.x; i < count; i += (long long)gridDim.x * 256) {
         out[i] = in[i / ((long long)columns * times) * columns + i % columns];
     }
@@ -39,6 +50,7 @@ STRATA_KERNEL(256, repeat_rows, const float* in, int columns, int times, long lo
 STRATA_KERNEL(256, concatenate_rows, const float* left, int left_columns, const float* right, int right_columns,
               long long count, float* out) {
     wait_for_previous_kernel();
+    release_next_kernel();
     int columns = left_columns + right_columns;
     for (long long i = (long long)blockIdx.x * 256 + threadIdx.x; i < count; i += (long long)gridDim.x * 256) {
         long long row = i / columns;
@@ -50,6 +62,7 @@ STRATA_KERNEL(256, concatenate_rows, const float* left, int left_columns, const 
 // One block a row of out.
 STRATA_KERNEL(256, gather_rows, const float* in, const int* rows, int columns, float* out) {
     wait_for_previous_kernel();
+    release_next_kernel();
     const float* from = in + (long long)rows[blockIdx.x] * columns;
     float* to = out + (long long)blockIdx.x * columns;
     for (int i = threadIdx.x; i < columns; i += 256) {
@@ -60,6 +73,7 @@ STRATA_KERNEL(256, gather_rows, const float* in, const int* rows, int columns, f
 // h = silu(gate) * up
 STRATA_KERNEL(256, silu_multiply, const float* gate, const float* up, float* h, long long count) {
     wait_for_previous_kernel();
+    release_next_kernel();
     for (long long i = (long long)blockIdx.x * 256 + threadIdx.x; i < count; i += (long long)gridDim.x * 256) {
         h[i] = silu(gate[i]) * up[i];
     }
@@ -69,6 +83,7 @@ STRATA_KERNEL(256, silu_multiply, const float* gate, const float* up, float* h, 
 STRATA_KERNEL(256, hyper_combine, const float* gates, const float* normed, int streams, int hidden, long long count,
               float* out) {
     wait_for_previous_kernel();
+    release_next_kernel();
     for (long long i = (long long)blockIdx.x * 256 + threadIdx.x; i < count; i += (long long)gridDim.x * 256) {
         long long base = i / hidden * streams * hidden + i % hidden;
         float sum = 0.0f;
@@ -84,6 +99,7 @@ STRATA_KERNEL(256, hyper_combine, const float* gates, const float* normed, int s
 STRATA_KERNEL(256, hyper_inject, const float* y, const float* inject, int streams, int hidden, long long count,
               float* residual) {
     wait_for_previous_kernel();
+    release_next_kernel();
     for (long long i = (long long)blockIdx.x * 256 + threadIdx.x; i < count; i += (long long)gridDim.x * 256) {
         long long group = i / hidden;
         residual[i] += inject[group] * y[group / streams * hidden + i % hidden];
@@ -95,6 +111,7 @@ STRATA_KERNEL(256, hyper_inject, const float* y, const float* inject, int stream
 STRATA_KERNEL(256, shift_rows, const float* from, const int* first_rows, const int* counts, const int* slots, int columns,
               int keep, float* state) {
     wait_for_previous_kernel();
+    release_next_kernel();
     int column = blockIdx.x * 256 + threadIdx.x, segment = blockIdx.y;
     if (column >= columns) {
         return;
@@ -113,6 +130,7 @@ STRATA_KERNEL(256, shift_rows, const float* from, const int* first_rows, const i
 STRATA_KERNEL(256, save_rows, const float* from, const int* first_rows, const int* counts, const int* slots, int columns,
               int most, float* saved) {
     wait_for_previous_kernel();
+    release_next_kernel();
     int column = blockIdx.x * 256 + threadIdx.x, segment = blockIdx.y;
     if (column >= columns) {
         return;
@@ -128,6 +146,7 @@ STRATA_KERNEL(1024, largest, const float* values, int columns, int* index, float
     __shared__ float best[32];
     __shared__ int best_at[32];
     wait_for_previous_kernel();
+    release_next_kernel();
     const float* row = values + (long long)blockIdx.x * columns;
     float top = -INFINITY;
     int at = 0x7fffffff;

@@ -135,6 +135,15 @@ STRATA_INLINE Word2 read_8(const void* p) {
     return r;
 }
 
+// Asks for the 128-byte lines of `bytes` bytes in the L2 cache, the i-th by thread i of `threads`.
+STRATA_INLINE void prefetch_lines(const u8* p, u64 bytes, int thread, int threads) {
+#if __CUDA_ARCH__ >= 900
+    for (u64 at = 128ull * thread; at < bytes; at += 128ull * threads) {
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(p + at));
+    }
+#endif
+}
+
 // Lets the next kernel of the stream start its preamble, and waits for the one before: a no-op without programmatic launches.
 STRATA_INLINE void wait_for_previous_kernel() {
 #if __CUDA_ARCH__ >= 900

@@ -226,6 +226,7 @@ struct EmulatedRead {
 };
 STRATA_INLINE_EMULATED EmulatedRead read_16(const void* p) { return EmulatedRead{p}; }
 STRATA_INLINE_EMULATED EmulatedRead read_8(const void* p) { return EmulatedRead{p}; }
+STRATA_INLINE_EMULATED void prefetch_lines(const unsigned char*, unsigned long long, int, int) {}
 STRATA_INLINE_EMULATED void wait_for_previous_kernel() {}
 STRATA_INLINE_EMULATED void release_next_kernel() {}
 

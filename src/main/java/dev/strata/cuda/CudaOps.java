@@ -25,6 +25,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Gives every operation to the class that launches its kernels, and runs passes directly or as graphs. */
 final class CudaOps implements Ops, AutoCloseable {
+    /** Passes of more rows have kernels that are long enough without overlapped launches. */
+    private static final int MOST_OVERLAPPED_ROWS = 16;
+
     private final CudaOptions options;
     private final CudaStream stream;
     private final Launcher launcher;
@@ -45,6 +48,7 @@ final class CudaOps implements Ops, AutoCloseable {
     private final NgramKernels ngram;
     private final ExpertKernels experts;
     private @Nullable Batch described;
+    private @Nullable KernelTimes times;
     private int memoryGeneration;
     private final Set<ExpertPlacement> placements = new LinkedHashSet<>();
 
@@ -99,7 +103,8 @@ final class CudaOps implements Ops, AutoCloseable {
         if (batch.hold()) {
             held.begin();
         }
-        boolean graph = options.graphs() && PassGraphs.suits(batch, step);
+        launcher.overlap(batch.rows() <= MOST_OVERLAPPED_ROWS && times == null);
+        boolean graph = options.graphs() && times == null && PassGraphs.suits(batch, step);
         for (ExpertPlacement placement : placements) {
             graph &= placement.capturable(batch.rows());
             placement.beginPass(batch.rows(), stream);
@@ -120,6 +125,7 @@ final class CudaOps implements Ops, AutoCloseable {
             }
         } finally {
             placements.forEach(placement -> placement.endPass(stream));
+            launcher.overlap(false);
             described = null;
         }
         activations.forget();
@@ -327,6 +333,20 @@ final class CudaOps implements Ops, AutoCloseable {
     @Override
     public void read(Tensor source, MemorySegment target) {
         staging.read(source.address(), target.asSlice(0, 4L * source.rows() * source.columns()));
+    }
+
+    /** Times the kernels of later passes; the caller closes what it gets. */
+    KernelTimes time() {
+        KernelTimes started = new KernelTimes(stream);
+        times = started;
+        launcher.time(started);
+        return started;
+    }
+
+    /** Ends timing. */
+    void stopTiming() {
+        times = null;
+        launcher.time(null);
     }
 
     /** Captured passes kept, for tests. */

@@ -20,6 +20,7 @@ final class ExpertKernels {
     private final StoredTypes types;
     private final Products products;
     private final Activations activations;
+    private final Kernel zero;
     private final CudaOptions options;
     private final int multiprocessors;
     private final Kernel route;
@@ -45,6 +46,7 @@ final class ExpertKernels {
         this.types = types;
         this.products = products;
         this.activations = activations;
+        this.zero = kernels.get("zero_words");
         this.options = options;
         this.multiprocessors = multiprocessors;
         this.route = kernels.get("route");
@@ -123,7 +125,10 @@ final class ExpertKernels {
         long expanded = scratch.address("expanded experts", 2 * Math.max(gateUpValues, downValues) * atOnce);
         long values = scratch.address("expert values", 2L * grouping.pairs() * paddedIntermediate);
         if (paddedIntermediate != intermediate) {
-            launcher.fillZero(values, 2L * grouping.pairs() * paddedIntermediate);
+            launcher.begin()
+                    .address(values)
+                    .address(2L * grouping.pairs() * paddedIntermediate / 4)
+                    .launchOver(zero, 2L * grouping.pairs() * paddedIntermediate / 4);
         }
         long tail = layout.scaled() ? layout.tailOffset() : 0;
         for (int from = first; from < first + number; from += atOnce) {

@@ -27,12 +27,14 @@ final class Launcher implements AutoCloseable {
     private final MemorySegment configuration = arena.allocate(CONFIGURATION_BYTES, 64);
     private final Object configurationHandle;
     private final Object extraHandle;
-    private final CudaStream stream;
+    private final boolean canOverlap;
     private long offset;
     private long launches;
+    private @Nullable KernelTimes times;
 
-    Launcher(CudaStream stream, boolean overlap) {
-        this.stream = stream;
+    /** @param canOverlap whether {@link #overlap} has any effect */
+    Launcher(CudaStream stream, boolean canOverlap) {
+        this.canOverlap = canOverlap;
         MemorySegment extra = arena.allocate(5 * 8L, 8);
         extra.setAtIndex(JAVA_LONG, 0, 1); // CU_LAUNCH_PARAM_BUFFER_POINTER
         extra.setAtIndex(JAVA_LONG, 1, arguments.address());
@@ -43,7 +45,6 @@ final class Launcher implements AutoCloseable {
         attribute.set(JAVA_INT, 8, 1);
         configuration.set(JAVA_LONG, 32, stream.handle());
         configuration.set(JAVA_LONG, 40, attribute.address());
-        configuration.set(JAVA_INT, 48, overlap ? 1 : 0);
         this.configurationHandle = Driver.configurationHandle(configuration);
         this.extraHandle = Driver.pointersHandle(extra);
     }
@@ -98,7 +99,14 @@ final class Launcher implements AutoCloseable {
         configuration.set(JAVA_INT, 16, 1);
         configuration.set(JAVA_INT, 20, 1);
         configuration.set(JAVA_INT, 24, sharedBytes);
+        KernelTimes timed = times;
+        if (timed != null) {
+            timed.before(kernel);
+        }
         int code = Driver.launch(configurationHandle, kernel.handle(), extraHandle);
+        if (timed != null) {
+            timed.after();
+        }
         launches++;
         if (code != 0) {
             throw Driver.failure(
@@ -115,9 +123,14 @@ final class Launcher implements AutoCloseable {
         launch(kernel, Math.clamp(Math.ceilDiv(count, 256), 1, 8192), 256);
     }
 
-    /** Queues zeros. */
-    void fillZero(long target, long bytes) {
-        Driver.fill(target, 0, bytes, stream.handle());
+    /** Whether kernels launched from now on may start while the one before them drains, where the card can do that. */
+    void overlap(boolean wanted) {
+        configuration.set(JAVA_INT, 48, wanted && canOverlap ? 1 : 0);
+    }
+
+    /** Times every kernel from now on, or none. */
+    void time(@Nullable KernelTimes wanted) {
+        times = wanted;
     }
 
     /** Kernels launched so far, for tests and figures. */

@@ -21,6 +21,7 @@ final class Products {
     private final StoredTypes types;
     private final Activations activations;
     private final Kernel dense;
+    private final Kernel zero;
     private final CudaOptions options;
     private final int multiprocessors;
 
@@ -37,6 +38,7 @@ final class Products {
         this.types = types;
         this.activations = activations;
         this.dense = kernels.get("gemm_dense", TILE_SHARED_BYTES);
+        this.zero = kernels.get("zero_words");
         this.options = options;
         this.multiprocessors = multiprocessors;
     }
@@ -61,7 +63,7 @@ final class Products {
         if (in.rows() == 0) {
             return;
         }
-        if (onTensorCores(in.rows())) {
+        if (onTensorCores(in.rows()) && !exact(weight)) {
             multiplyRounded(weight, activations.rounded(in), in.rows(), out.address(), mode, scale, factors);
         } else {
             few(weight, in, out, mode, scale, factors);
@@ -69,8 +71,13 @@ final class Products {
         activations.written(out);
     }
 
+    /** Routers are stored in float32, and a rounded one sends rows to other experts. */
+    private static boolean exact(Weight weight) {
+        return weight.type() == QuantType.F32 && weight.outputs() <= 1024;
+    }
+
     private void few(Weight weight, Tensor in, Tensor out, ProductMode mode, float scale, long factors) {
-        int kind = in.rows() == 1 ? 0 : in.rows() == 2 ? 1 : in.rows() <= 4 ? 2 : 3;
+        int kind = options.deterministic() ? 3 : in.rows() == 1 ? 0 : in.rows() == 2 ? 1 : in.rows() <= 4 ? 2 : 3;
         int split = split(weight.outputs() / 2);
         launcher.begin().address(weight.address())
                 .address(weight.rowBytes())
@@ -191,7 +198,10 @@ final class Products {
         expand(up, 0, intermediate, right, 2);
         long hidden = scratch.address("shared expert values", 2L * rows * columns);
         if (columns != intermediate) {
-            launcher.fillZero(hidden, 2L * rows * columns);
+            launcher.begin()
+                    .address(hidden)
+                    .address(2L * rows * columns / 4)
+                    .launchOver(zero, 2L * rows * columns / 4);
         }
         // The mode writes half as many columns as there are outputs.
         launcher.begin().address(rounded)

@@ -20,6 +20,15 @@ public final class Cards {
         return REAL;
     }
 
+    /** A backend for suites that would take minutes on emulated kernels: there they run on request. */
+    static CudaBackend openForManyCases(CudaOptions options) {
+        assumeTrue(
+                real() || Boolean.getBoolean("strata.emulated.contract"),
+                () -> CudaProbe.probe().reason()
+                        + ", and the emulated kernels take minutes: -Dstrata.emulated.contract=true runs them");
+        return open(options);
+    }
+
     /** A backend, or a skipped test with the reason. */
     public static CudaBackend open(CudaOptions options) {
         if (real()) {

@@ -8,16 +8,16 @@ import dev.strata.device.OpsContract;
 class CudaOpsContractTest extends OpsContract {
     @Override
     protected Backend create() {
-        return Cards.open(CudaOptions.defaults());
+        return Cards.openForManyCases(CudaOptions.defaults());
     }
 
-    /** Products of many rows and attention round their operands to 16 bits. */
+    /** Products of many rows, attention and types that no kernel reads round to 16 bits; a single output may cancel. */
     @Override
     protected double tolerance(OpCase.Kind kind) {
         return switch (kind) {
             case EXACT -> 0;
-            case FLOAT -> 2e-3;
-            case PRODUCT -> 8e-3;
+            case FLOAT -> 4e-3;
+            case PRODUCT -> 1.5e-2;
             case STORED -> 1e-2;
         };
     }

@@ -8,7 +8,7 @@ import dev.strata.device.OpsContract;
 class Float32OpsContractTest extends OpsContract {
     @Override
     protected Backend create() {
-        return Cards.open(CudaOptions.defaults().withPrecision(Precision.F32));
+        return Cards.openForManyCases(CudaOptions.defaults().withPrecision(Precision.F32));
     }
 
     /** Sums run in another order: a single output may cancel to near zero. */

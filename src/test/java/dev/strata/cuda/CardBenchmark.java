@@ -1,0 +1,101 @@
+package dev.strata.cuda;
+
+import dev.strata.device.Batch;
+import dev.strata.device.KvFormat;
+import dev.strata.format.QuantType;
+import dev.strata.model.Model;
+import dev.strata.model.ModelLoader;
+import dev.strata.model.ModelOptions;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
+
+/** Speed of a made Qwen3-30B-A3B with every expert on the card: {@code LAYERS EXPERT_TYPE DENSE_TYPE PROMPT CHUNK}. */
+public final class CardBenchmark {
+    private final Model model;
+    private final MemorySegment logits;
+    private final int[] pages;
+    private final Random random = new Random(3);
+
+    private CardBenchmark(Model model, MemorySegment logits) {
+        this.model = model;
+        this.logits = logits;
+        this.pages = IntStream.range(0, model.pages()).toArray();
+    }
+
+    public static void main(String[] arguments) {
+        int layers = Integer.parseInt(arguments[0]);
+        int prompt = Integer.parseInt(arguments[3]);
+        int chunk = Integer.parseInt(arguments[4]);
+        CudaOptions options = CudaOptions.defaults()
+                .withOverlap(!Boolean.getBoolean("strata.no.overlap"))
+                .withGraphs(!Boolean.getBoolean("strata.no.graphs"));
+        try (CudaBackend backend = Cards.open(options);
+                SyntheticFiles files = new SyntheticFiles(
+                        layers, QuantType.valueOf(arguments[1]), QuantType.valueOf(arguments[2]));
+                Arena arena = Arena.ofShared()) {
+            System.out.println(backend.description());
+            long start = System.nanoTime();
+            try (Model model = ModelLoader.load(
+                    files, backend, new ModelOptions(chunk, prompt / 64 + 40, 2, KvFormat.F16, false))) {
+                System.out.printf("loaded in %.1f s%n", (System.nanoTime() - start) / 1e9);
+                MemorySegment logits = arena.allocate(4L * model.config().vocabulary() * 64, 64);
+                CardBenchmark benchmark = new CardBenchmark(model, logits);
+                benchmark.prompt(1024, chunk);
+                benchmark.decode("decode after 1024", 1024, 1);
+                benchmark.decode("decode of 4 rows after 1024", 1024, 4);
+                benchmark.decode("decode of 8 rows after 1024", 1024, 8);
+                benchmark.prompt(Math.min(prompt, 2048), chunk);
+                benchmark.prompt(prompt, chunk);
+                benchmark.prompt(prompt, chunk);
+                benchmark.decode("decode after " + prompt, prompt, 1);
+                CudaOps ops = (CudaOps) backend.ops();
+                try (KernelTimes times = ops.time()) {
+                    for (int i = 0; i < 4; i++) {
+                        benchmark.pass(1024 + i, 1, new int[] {0});
+                    }
+                    System.out.println("four decode steps after 1024\n" + times.table());
+                }
+                try (KernelTimes times = ops.time()) {
+                    benchmark.prompt(chunk, chunk);
+                    System.out.println(times.table());
+                }
+                ops.stopTiming();
+            }
+        }
+    }
+
+    private void prompt(int length, int chunk) {
+        long start = System.nanoTime();
+        for (int past = 0; past < length; past += chunk) {
+            int rows = Math.min(chunk, length - past);
+            pass(past, rows, past + rows == length ? new int[] {rows - 1} : new int[0]);
+        }
+        double seconds = (System.nanoTime() - start) / 1e9;
+        System.out.printf("prompt of %d in chunks of %d: %.1f ms, %.0f tok/s%n", length, chunk, 1e3 * seconds, length / seconds);
+    }
+
+    private void decode(String what, int past, int rows) {
+        int[] wanted = IntStream.range(0, rows).toArray();
+        double[] times = new double[60];
+        for (int i = 0; i < times.length; i++) {
+            long start = System.nanoTime();
+            pass(past + i * rows, rows, wanted);
+            times[i] = (System.nanoTime() - start) / 1e6;
+        }
+        double[] late = Arrays.copyOfRange(times, 10, times.length);
+        Arrays.sort(late);
+        System.out.printf(
+                "%s: median %.3f ms a step, best %.3f, %.1f steps/s%n",
+                what, late[late.length / 2], late[0], 1e3 / late[late.length / 2]);
+    }
+
+    private void pass(int past, int rows, int[] wanted) {
+        int[] tokens = random.ints(rows, 0, 150000).toArray();
+        model.forward(
+                new Batch(tokens, List.of(new Batch.Segment(0, rows, past, pages, 0, new int[0])), false), wanted, logits);
+    }
+}
