@@ -271,9 +271,10 @@ final class ExpertHome implements AutoCloseable {
     /** Gives everything back; the model has been closed. */
     @Override
     public void close() {
-        if (placement != null) {
-            profileSave.ifPresent(file -> save(placement.profile(), file));
-            placement.close();
+        DevicePlacement placed = placement;
+        if (placed != null) {
+            profileSave.ifPresent(file -> save(placed.profile(), file));
+            placed.close();
         }
         if (deferred != null) {
             deferred.close();

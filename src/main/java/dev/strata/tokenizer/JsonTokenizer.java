@@ -27,7 +27,7 @@ final class JsonTokenizer {
 
     private final Map<String, JsonNode> modelParts = new HashMap<>();
     /** Bytes of the vocabulary's tokens by id; null where there is none. */
-    private byte @Nullable [][] vocabulary = new byte[1 << 12][];
+    private byte[] @Nullable [] vocabulary = new byte[1 << 12][];
 
     private int vocabularySize;
     /** Left and right tokens in turn. */
