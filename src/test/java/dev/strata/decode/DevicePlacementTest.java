@@ -30,6 +30,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.SplittableRandom;
 import java.util.concurrent.CancellationException;
@@ -85,7 +86,7 @@ class DevicePlacementTest {
             long streamed = world.placement.scheduler().linkBytes() - before;
             long resident = world.placement.cache().residents();
             assertEquals((240 - resident) * MODEL.maxStride(), streamed);
-            assertEquals(world.placement.order().bytes(), streamed);
+            assertEquals(Objects.requireNonNull(world.placement.order()).bytes(), streamed);
             assertTrue(world.placement.cache().lent() > 0);
         }
     }
@@ -364,7 +365,7 @@ class DevicePlacementTest {
     void theTimingLineTellsBytesAndWaits() {
         try (World world = new World(90, 0, -1)) {
             world.pass.run(64, new SplittableRandom(1));
-            long unique = world.placement.order().bytes();
+            long unique = Objects.requireNonNull(world.placement.order()).bytes();
             String line = world.placement.scheduler().timing().line(unique);
             assertTrue(line.startsWith("prefill timing: 1 passes in"), line);
             assertTrue(world.placement.scheduler().timing().stagedBytes() >= unique, line);

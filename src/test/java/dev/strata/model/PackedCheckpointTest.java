@@ -59,7 +59,7 @@ class PackedCheckpointTest {
         int count = 0;
         for (String name : List.copyOf(plain.tensors.keySet())) {
             // Rows of the other matrices are shorter than a block of 64.
-            if (isMatrix(name) && plain.tensors.get(name).shape().getLast() % 64 == 0) {
+            if (isMatrix(name) && plain.tensor(name).shape().getLast() % 64 == 0) {
                 packNvfp4(name, modelOpt, packed, plain);
                 count++;
             }
@@ -73,7 +73,7 @@ class PackedCheckpointTest {
     }
 
     private static void packFp8(String name, Fp8Scales kind, SafetensorsFolder packed, SafetensorsFolder plain) {
-        List<Long> shape = plain.tensors.get(name).shape();
+        List<Long> shape = plain.tensor(name).shape();
         int rows = shape.getFirst().intValue();
         int columns = shape.getLast().intValue();
         int rowStep = kind == Fp8Scales.TILE ? 128 : kind == Fp8Scales.ROW ? 1 : rows;
@@ -118,7 +118,7 @@ class PackedCheckpointTest {
     }
 
     private static void packNvfp4(String name, boolean modelOpt, SafetensorsFolder packed, SafetensorsFolder plain) {
-        List<Long> shape = plain.tensors.get(name).shape();
+        List<Long> shape = plain.tensor(name).shape();
         float[] values = plain.floats(name);
         byte[] codes = new byte[values.length / 2];
         byte[] scales = new byte[values.length / 16];

@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 /** Tensors to be changed and written as a model folder. */
 final class SafetensorsFolder {
@@ -57,9 +58,14 @@ final class SafetensorsFolder {
         put(name, "F32", shape, bytes.array());
     }
 
+    /** The tensor of this name, which has to be there. */
+    Stored tensor(String name) {
+        return Objects.requireNonNull(tensors.get(name), name);
+    }
+
     /** Values of a BF16 tensor. */
     float[] floats(String name) {
-        ByteBuffer bytes = ByteBuffer.wrap(tensors.get(name).bytes()).order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer bytes = ByteBuffer.wrap(tensor(name).bytes()).order(ByteOrder.LITTLE_ENDIAN);
         float[] values = new float[bytes.capacity() / 2];
         for (int i = 0; i < values.length; i++) {
             values[i] = Float.intBitsToFloat(bytes.getShort() << 16);

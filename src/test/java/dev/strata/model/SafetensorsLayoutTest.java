@@ -58,11 +58,11 @@ class SafetensorsLayoutTest {
         ByteArrayOutputStream down = new ByteArrayOutputStream();
         String from = "model.layers." + layer + ".mlp.experts.";
         for (int expert = 0; expert < EXPERTS; expert++) {
-            gateUp.writeBytes(plain.tensors.get(from + expert + ".gate_proj.weight").bytes());
-            gateUp.writeBytes(plain.tensors.get(from + expert + ".up_proj.weight").bytes());
-            down.writeBytes(plain.tensors.get(from + expert + ".down_proj.weight").bytes());
+            gateUp.writeBytes(plain.tensor(from + expert + ".gate_proj.weight").bytes());
+            gateUp.writeBytes(plain.tensor(from + expert + ".up_proj.weight").bytes());
+            down.writeBytes(plain.tensor(from + expert + ".down_proj.weight").bytes());
         }
-        List<Long> shape = plain.tensors.get(from + "0.gate_proj.weight").shape();
+        List<Long> shape = plain.tensor(from + "0.gate_proj.weight").shape();
         long inner = shape.getFirst();
         long hidden = shape.getLast();
         String to = "model.language_model.layers." + layer + ".mlp.experts.";

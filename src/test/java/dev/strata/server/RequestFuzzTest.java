@@ -13,6 +13,7 @@ import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -71,7 +72,7 @@ final class RequestFuzzTest {
             int count = 0;
             while (System.nanoTime() < end || count < paths.size()) {
                 String path = paths.get(count++ % paths.size());
-                byte[] body = bent(SAMPLES.get(path));
+                byte[] body = bent(Objects.requireNonNull(SAMPLES.get(path)));
                 HttpResponse<String> response = server.send(server.request(path)
                         .header("content-type", "application/json")
                         .POST(HttpRequest.BodyPublishers.ofByteArray(body))

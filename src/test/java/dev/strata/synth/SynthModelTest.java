@@ -23,6 +23,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -88,7 +89,7 @@ class SynthModelTest {
         assertEquals(34.7e9, parameters("qwen3.6-35b-a3b"), 0.4e9);
         assertEquals(177e9, parameters("qwen3.8-flash-next:ngram=20000000"), 1e9);
         Conversion cut = SynthModel.plan(SynthSpec.parse("synth:qwen3.8-flash-next:Q2_0:layers=4"));
-        assertEquals(4L, cut.plan().metadata().get("qwen4exp.block_count").value());
+        assertEquals(4L, Objects.requireNonNull(cut.plan().metadata().get("qwen4exp.block_count")).value());
         assertTrue(cut.items().stream()
                 .filter(item -> item.source().role() == TensorRole.EXPERTS)
                 .allMatch(item -> item.target().type() == QuantType.Q2_0));
