@@ -90,7 +90,9 @@ public final class ChatRenderer {
 
     /** Whether the model marks its reasoning with {@code <think>}. */
     public boolean supportsReasoning() {
-        return source.contains("<think>") || source.contains("</think>") || tokenizer.id("<think>").isPresent();
+        return source.contains("<think>")
+                || source.contains("</think>")
+                || tokenizer.id("<think>").isPresent();
     }
 
     /**

@@ -26,11 +26,10 @@ final class ChatTemplateFinder {
      * @throws ModelFormatException when the model is of neither kind
      */
     static Optional<Found> find(ModelFiles files, Tokenizer tokenizer) {
-        Optional<Found> own =
-                switch (files.container()) {
-                    case GGUF -> gguf(files);
-                    case SAFETENSORS -> folder(files);
-                };
+        Optional<Found> own = switch (files.container()) {
+            case GGUF -> gguf(files);
+            case SAFETENSORS -> folder(files);
+        };
         if (own.isPresent() || tokenizer.id("<|im_start|>").isEmpty()) {
             return own;
         }
@@ -58,7 +57,8 @@ final class ChatTemplateFinder {
             }
         }
         return template.isTextual()
-                ? Optional.of(new Found("chat_template of " + files.path() + "/tokenizer_config.json", template.asText()))
+                ? Optional.of(
+                        new Found("chat_template of " + files.path() + "/tokenizer_config.json", template.asText()))
                 : Optional.empty();
     }
 

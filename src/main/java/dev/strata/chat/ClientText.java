@@ -56,12 +56,14 @@ final class ClientText {
     }
 
     /** Every string inside a value, keys too. */
-    @Nullable Object plain(@Nullable Object value) {
+    @Nullable
+    Object plain(@Nullable Object value) {
         return switch (value) {
             case String text -> plain(text);
             case Map<?, ?> map -> {
                 Map<Object, @Nullable Object> marked = new LinkedHashMap<>();
-                map.forEach((key, element) -> marked.put(String.valueOf(plain((Object) String.valueOf(key))), plain(element)));
+                map.forEach((key, element) ->
+                        marked.put(String.valueOf(plain((Object) String.valueOf(key))), plain(element)));
                 yield marked;
             }
             case List<?> list -> {
@@ -84,7 +86,9 @@ final class ClientText {
                 copied = at + 1;
             }
         }
-        return marked == null ? clean : marked.append(clean, copied, clean.length()).toString();
+        return marked == null
+                ? clean
+                : marked.append(clean, copied, clean.length()).toString();
     }
 
     /** Whether a spelling begins at {@code at}, whole or cut by the end of the text. */

@@ -69,15 +69,16 @@ final class HermesCall implements CallReader {
                 arguments(text.toString());
                 yield more ? status() : go(State.BEHIND_VALUE);
             }
-            case IN_OTHER -> switch (span.accept(unit)) {
-                case INSIDE -> status();
-                case ENDED -> go(State.BEHIND_VALUE);
-                case ENDED_BEFORE -> {
-                    state = State.BEHIND_VALUE;
-                    yield accept(unit);
-                }
-                case BROKEN -> broken();
-            };
+            case IN_OTHER ->
+                switch (span.accept(unit)) {
+                    case INSIDE -> status();
+                    case ENDED -> go(State.BEHIND_VALUE);
+                    case ENDED_BEFORE -> {
+                        state = State.BEHIND_VALUE;
+                        yield accept(unit);
+                    }
+                    case BROKEN -> broken();
+                };
             case BEHIND_VALUE -> unit == ',' ? go(State.KEY) : unit == '}' ? end() : blank(unit);
         };
     }

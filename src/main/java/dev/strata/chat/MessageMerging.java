@@ -27,7 +27,11 @@ final class MessageMerging {
         }
         for (int index = 0; index < others.size(); index++) {
             if (others.get(index).role().equals("user")) {
-                others.set(index, withContent(others.get(index), joined(system, others.get(index).content())));
+                others.set(
+                        index,
+                        withContent(
+                                others.get(index),
+                                joined(system, others.get(index).content())));
                 return others;
             }
         }
@@ -40,7 +44,8 @@ final class MessageMerging {
         List<Message> merged = new ArrayList<>();
         for (Message message : messages) {
             Message last = merged.isEmpty() ? null : merged.getLast();
-            boolean same = last != null && last.role().equals("user") && message.role().equals("user");
+            boolean same =
+                    last != null && last.role().equals("user") && message.role().equals("user");
             if (last != null && same) {
                 merged.set(merged.size() - 1, withContent(last, joined(last.content(), message.content())));
             } else {
@@ -72,6 +77,11 @@ final class MessageMerging {
 
     private static Message withContent(Message message, String content) {
         return new Message(
-                message.role(), content, message.reasoning(), message.toolCalls(), message.toolCallId(), message.name());
+                message.role(),
+                content,
+                message.reasoning(),
+                message.toolCalls(),
+                message.toolCallId(),
+                message.name());
     }
 }

@@ -43,7 +43,10 @@ final class BenchCommand implements Callable<Integer> {
     @Option(names = "--decode", paramLabel = "N", description = "Tokens to write behind each prompt. Default: 64.")
     private int decode = 64;
 
-    @Option(names = "--repeats", paramLabel = "N", description = "Runs that count, after one that does not. Default: 3.")
+    @Option(
+            names = "--repeats",
+            paramLabel = "N",
+            description = "Runs that count, after one that does not. Default: 3.")
     private int repeats = 3;
 
     @Option(names = "--chunk", paramLabel = "N", description = "Prompt tokens read in one pass. Default: 512.")

@@ -33,10 +33,15 @@ final class DoctorCommand implements Callable<Integer> {
                 System.getProperty("os.name").equals("Linux"),
                 System.getProperty("os.name") + " " + System.getProperty("os.version") + " "
                         + System.getProperty("os.arch")
-                        + (windowsSubsystem() ? ", inside Windows: pinned memory is limited and reads are buffered" : "")));
+                        + (windowsSubsystem()
+                                ? ", inside Windows: pinned memory is limited and reads are buffered"
+                                : "")));
         findings.addAll(Backends.findings());
         Path standard = ModelPath.standard();
-        findings.add(new Finding("default model", Files.exists(standard), standard.toAbsolutePath().toString()));
+        findings.add(new Finding(
+                "default model",
+                Files.exists(standard),
+                standard.toAbsolutePath().toString()));
         for (Finding finding : findings) {
             out.printf("%-4s %-16s %s%n", finding.good() ? "ok" : "-", finding.what(), finding.text());
         }
@@ -45,6 +50,8 @@ final class DoctorCommand implements Callable<Integer> {
     }
 
     private static boolean windowsSubsystem() {
-        return System.getProperty("os.version").toLowerCase(java.util.Locale.ROOT).contains("microsoft");
+        return System.getProperty("os.version")
+                .toLowerCase(java.util.Locale.ROOT)
+                .contains("microsoft");
     }
 }

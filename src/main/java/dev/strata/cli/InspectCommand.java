@@ -116,7 +116,11 @@ final class InspectCommand implements Callable<Integer> {
         }
         for (ModelSizes.ExpertKind kind : sizes.expertKinds()) {
             out.println(String.format(
-                    Locale.ROOT, "experts of %s: %s, %s each", kind.layers(), kind.types(), ModelSizes.text(kind.bytes())));
+                    Locale.ROOT,
+                    "experts of %s: %s, %s each",
+                    kind.layers(),
+                    kind.types(),
+                    ModelSizes.text(kind.bytes())));
         }
     }
 
@@ -126,8 +130,8 @@ final class InspectCommand implements Callable<Integer> {
         for (Backends.Finding finding : Backends.findings()) {
             out.println(String.format("  %-12s %s", finding.what(), finding.text()));
         }
-        out.println(MemoryPlan.of(new MemoryPlan.Case(
-                        HostMemory.read(), sizes.expertBytes(), MemoryPlan.Wish.AUTO, 0, true))
+        out.println(MemoryPlan.of(
+                        new MemoryPlan.Case(HostMemory.read(), sizes.expertBytes(), MemoryPlan.Wish.AUTO, 0, true))
                 .table());
     }
 

@@ -18,7 +18,8 @@ import picocli.CommandLine.Spec;
 /** {@code strata logits}: float32 logits of every position of a text. */
 @Command(
         name = "logits",
-        description = "Writes the float32 logits of every position of a text, as tensor 'logits' of a safetensors file.",
+        description =
+                "Writes the float32 logits of every position of a text, as tensor 'logits' of a safetensors file.",
         mixinStandardHelpOptions = true,
         sortOptions = false)
 final class LogitsCommand implements Callable<Integer> {

@@ -20,7 +20,8 @@ final class ModelFlags {
     @Option(
             names = {"-m", "--model"},
             paramLabel = "PATH",
-            description = "GGUF file, one of its shards, or a folder of safetensors. Default: the model that comes with Strata.")
+            description =
+                    "GGUF file, one of its shards, or a folder of safetensors. Default: the model that comes with Strata.")
     private @Nullable Path model;
 
     @Option(
@@ -29,13 +30,13 @@ final class ModelFlags {
             description = "Where to compute. Default: auto, the fastest that is there.")
     private BackendChoice backend = STANDARD.backend();
 
-    @Option(names = "--threads", paramLabel = "N", description = "Threads that compute. Default: one for every processor.")
+    @Option(
+            names = "--threads",
+            paramLabel = "N",
+            description = "Threads that compute. Default: one for every processor.")
     private int threads = STANDARD.threads();
 
-    @Option(
-            names = "--kv",
-            paramLabel = "f32|f16|int8",
-            description = "Storage of keys and values. Default: f16.")
+    @Option(names = "--kv", paramLabel = "f32|f16|int8", description = "Storage of keys and values. Default: f16.")
     private KvFormat kv = STANDARD.kv();
 
     @Option(

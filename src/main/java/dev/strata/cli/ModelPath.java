@@ -42,7 +42,9 @@ final class ModelPath {
             }
             if (ggufs.size() > 1) {
                 throw new ConfigurationException(path.toAbsolutePath() + " holds several models: name one of "
-                        + ggufs.stream().map(gguf -> gguf.getFileName().toString()).toList() + " with --model");
+                        + ggufs.stream()
+                                .map(gguf -> gguf.getFileName().toString())
+                                .toList() + " with --model");
             }
             return ggufs.getFirst();
         } catch (IOException e) {

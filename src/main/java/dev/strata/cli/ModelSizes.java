@@ -48,11 +48,10 @@ record ModelSizes(List<Part> parts, List<ExpertKind> expertKinds, long parameter
             bytes += tensor.bytes();
         }
         List<Part> parts = new ArrayList<>();
-        sums.forEach((role, sum) -> parts.add(
-                new Part(role.label(), sum.tensors, sum.elements, sum.bytes, types(sum.types))));
+        sums.forEach((role, sum) ->
+                parts.add(new Part(role.label(), sum.tensors, sum.elements, sum.bytes, types(sum.types))));
         Sum experts = sums.get(TensorRole.EXPERTS);
-        return new ModelSizes(
-                parts, kinds(files), parameters, bytes, experts == null ? 0 : experts.bytes);
+        return new ModelSizes(parts, kinds(files), parameters, bytes, experts == null ? 0 : experts.bytes);
     }
 
     private static TensorRole role(ModelFiles files, TensorEntry tensor) {
@@ -78,7 +77,8 @@ record ModelSizes(List<Part> parts, List<ExpertKind> expertKinds, long parameter
         Map<String, Long> sizes = new LinkedHashMap<>();
         Map<Integer, List<TensorEntry>> byBlock = new TreeMap<>();
         for (TensorEntry tensor : files.tensors()) {
-            if (TensorRole.of(tensor.name()) == TensorRole.EXPERTS && tensor.shape().size() == 3) {
+            if (TensorRole.of(tensor.name()) == TensorRole.EXPERTS
+                    && tensor.shape().size() == 3) {
                 byBlock.computeIfAbsent(TensorRole.block(tensor.name()).orElse(-1), block -> new ArrayList<>())
                         .add(tensor);
             }
@@ -95,8 +95,8 @@ record ModelSizes(List<Part> parts, List<ExpertKind> expertKinds, long parameter
             sizes.put(types, each);
         });
         List<ExpertKind> kinds = new ArrayList<>();
-        layers.forEach((types, blocks) ->
-                kinds.add(new ExpertKind(range(blocks), types, sizes.getOrDefault(types, 0L))));
+        layers.forEach(
+                (types, blocks) -> kinds.add(new ExpertKind(range(blocks), types, sizes.getOrDefault(types, 0L))));
         return kinds;
     }
 

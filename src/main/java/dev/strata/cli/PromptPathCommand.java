@@ -15,7 +15,6 @@ import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -61,7 +60,10 @@ final class PromptPathCommand implements Callable<Integer> {
     @Option(names = "--deterministic", description = "Compute so that all arms must give the same hash.")
     private boolean deterministic;
 
-    @Option(names = "--append", paramLabel = "FILE", description = "Also append every result to a file, a line of JSON each.")
+    @Option(
+            names = "--append",
+            paramLabel = "FILE",
+            description = "Also append every result to a file, a line of JSON each.")
     private @Nullable Path append;
 
     @Spec

@@ -1,7 +1,7 @@
 package dev.strata.cli;
 
-import dev.strata.config.ConfigurationException;
 import dev.strata.chat.template.TemplateException;
+import dev.strata.config.ConfigurationException;
 import dev.strata.config.Options;
 import dev.strata.device.DeviceException;
 import dev.strata.format.ModelFormatException;
@@ -32,7 +32,8 @@ public final class StrataCommand implements Callable<Integer> {
 
     @Option(
             names = "--exit-when-ready",
-            description = "With --serve: answer one short question, then stop. The launcher uses it to prepare fast starts.")
+            description =
+                    "With --serve: answer one short question, then stop. The launcher uses it to prepare fast starts.")
     private boolean exitWhenReady;
 
     @Mixin
@@ -67,8 +68,7 @@ public final class StrataCommand implements Callable<Integer> {
     static int run(String[] arguments, PrintWriter out, PrintWriter err) {
         CommandLine command = new CommandLine(new StrataCommand());
         Verbs.add(command, arguments);
-        return command
-                .setCaseInsensitiveEnumValuesAllowed(true)
+        return command.setCaseInsensitiveEnumValuesAllowed(true)
                 .setAbbreviatedOptionsAllowed(false)
                 .setUnmatchedOptionsArePositionalParams(false)
                 .setParameterExceptionHandler(new UsageErrors())
@@ -97,7 +97,8 @@ public final class StrataCommand implements Callable<Integer> {
             return CommandLine.ExitCode.OK;
         }
         // SIGTERM and control-C run this; the answers that are under way are finished first.
-        Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().name("strata-stop").unstarted(serving::close));
+        Runtime.getRuntime()
+                .addShutdownHook(Thread.ofPlatform().name("strata-stop").unstarted(serving::close));
         serving.await();
         return CommandLine.ExitCode.OK;
     }

@@ -27,7 +27,10 @@ final class TierFlags {
             description = "Use the card as if it had no more memory than this. Default: all.")
     private double vramLimit = STANDARD.vramLimitGib();
 
-    @Option(names = "--vram-reserve-mib", paramLabel = "N", description = "Memory of the card that stays free. Default: 700.")
+    @Option(
+            names = "--vram-reserve-mib",
+            paramLabel = "N",
+            description = "Memory of the card that stays free. Default: 700.")
     private int vramReserve = STANDARD.vramReserveMib();
 
     @Option(
@@ -51,7 +54,8 @@ final class TierFlags {
 
     @Option(
             names = "--no-prefill-borrow",
-            description = "Keep the prompts' ring free for the whole run instead of borrowing it from the expert cache.")
+            description =
+                    "Keep the prompts' ring free for the whole run instead of borrowing it from the expert cache.")
     private boolean noBorrow;
 
     @Option(names = "--resident-experts", description = "Keep all experts in RAM, or do not start.")
@@ -60,7 +64,9 @@ final class TierFlags {
     @Option(names = "--mmap-experts", description = "Read experts from the mapped model files.")
     private boolean mapped;
 
-    @Option(names = "--low-ram", description = "Keep as many experts in RAM as can be spared, read the rest from the files.")
+    @Option(
+            names = "--low-ram",
+            description = "Keep as many experts in RAM as can be spared, read the rest from the files.")
     private boolean lowRam;
 
     @Option(
@@ -84,7 +90,10 @@ final class TierFlags {
     @Option(names = "--adapt-swaps", paramLabel = "N", description = "Most swaps in one round. Default: 96.")
     private int adaptSwaps = STANDARD.adaptation().swaps();
 
-    @Option(names = "--adapt-decay", paramLabel = "F", description = "Factor on all counts after a round. Default: 0.7.")
+    @Option(
+            names = "--adapt-decay",
+            paramLabel = "F",
+            description = "Factor on all counts after a round. Default: 0.7.")
     private float adaptDecay = STANDARD.adaptation().decay();
 
     @Option(
@@ -96,7 +105,8 @@ final class TierFlags {
     @Option(
             names = "--pcie-frac",
             paramLabel = "auto|F",
-            description = "Share of missed experts that the card reads over the link. It reads all of them in this version.")
+            description =
+                    "Share of missed experts that the card reads over the link. It reads all of them in this version.")
     private String pcieFrac = "auto";
 
     TierOptions options(Variables variables) {
@@ -172,8 +182,9 @@ final class TierFlags {
             return;
         }
         if (budget > 0 && !variables.flag(Variable.RESIDENT_REMOTE)) {
-            throw new ConfigurationException("--resident-budget-gib cannot be combined with --expert-cache-device1 to 3:"
-                    + " set STRATA_RESIDENT_REMOTE=1 to try it, or leave one out");
+            throw new ConfigurationException(
+                    "--resident-budget-gib cannot be combined with --expert-cache-device1 to 3:"
+                            + " set STRATA_RESIDENT_REMOTE=1 to try it, or leave one out");
         }
         throw new ConfigurationException(
                 "--expert-cache-device1 to 3 cannot be used: this version keeps experts on one card only");

@@ -24,8 +24,7 @@ final class TokenArray {
             try {
                 tokens.add(Integer.parseInt(word.strip()));
             } catch (NumberFormatException e) {
-                throw new ConfigurationException(
-                        source + " holds " + word.strip() + " where a token id was expected");
+                throw new ConfigurationException(source + " holds " + word.strip() + " where a token id was expected");
             }
         }
         if (tokens.isEmpty()) {

@@ -9,8 +9,7 @@ import java.util.List;
  * @param model GGUF file, one of its shards, or a folder
  * @param aliases names the model is served under, the first one is its id; empty: from the file
  */
-public record Options(
-        Path model, List<String> aliases, EngineOptions engine, TierOptions tiers, Variables variables) {
+public record Options(Path model, List<String> aliases, EngineOptions engine, TierOptions tiers, Variables variables) {
     /** With tiers as they are by default. */
     public Options(Path model, List<String> aliases, EngineOptions engine, Variables variables) {
         this(model, aliases, engine, TierOptions.DEFAULTS, variables);

@@ -22,13 +22,21 @@ public enum Variable {
             new Values.Real(0, 0.95),
             "0.5",
             "share of the time that decoding gets while prompts are read; 0 lets a prompt run to its end first"),
-    BUILD("STRATA_BUILD", new Values.Flag(), "1", "launcher: build when there is nothing built or sources have changed"),
+    BUILD(
+            "STRATA_BUILD",
+            new Values.Flag(),
+            "1",
+            "launcher: build when there is nothing built or sources have changed"),
     CPU_ISA(
             "STRATA_CPU_ISA",
             Values.Choice.of("generic", "avx2", "avx512", "vnni"),
             null,
             "highest instruction set that the CPU kernels may use; unset: what the processor has"),
-    HEAP("STRATA_HEAP", new Values.Text("a size such as 2g"), "2g", "launcher: largest Java heap; models do not live in it"),
+    HEAP(
+            "STRATA_HEAP",
+            new Values.Text("a size such as 2g"),
+            "2g",
+            "launcher: largest Java heap; models do not live in it"),
     IQ_MT_MIN(
             "STRATA_IQ_MT_MIN",
             new Values.Whole(1, 1024),
@@ -69,11 +77,7 @@ public enum Variable {
             new Values.Whole(1, 32_768),
             "1024",
             "tokens in one pass from which on every expert without a slot is streamed; smaller passes fetch what they need"),
-    PREFILL_TIMING(
-            "STRATA_PREFILL_TIMING",
-            new Values.Flag(),
-            "0",
-            "log where the time of streamed passes went"),
+    PREFILL_TIMING("STRATA_PREFILL_TIMING", new Values.Flag(), "0", "log where the time of streamed passes went"),
     RESIDENT_REMOTE(
             "STRATA_RESIDENT_REMOTE",
             new Values.Flag(),
@@ -95,10 +99,7 @@ public enum Variable {
             null,
             "sizes of the stager: blob-sized buffers, or pieces of 1 MiB in a ring of 48 MiB; unset: pieces from RAM, reference from files"),
     STAGER_SLEEP(
-            "STRATA_STAGER_SLEEP",
-            new Values.Flag(),
-            "1",
-            "copy threads that wait sleep after a while; 0: they spin"),
+            "STRATA_STAGER_SLEEP", new Values.Flag(), "1", "copy threads that wait sleep after a while; 0: they spin"),
     STAGER_THREADS(
             "STRATA_STAGER_THREADS",
             new Values.Whole(1, 256),

@@ -37,7 +37,8 @@ final class Activations {
                 && columns == in.columns()
                 && generation == scratch.generation();
         if (!same) {
-            launcher.begin().tensor(in)
+            launcher.begin()
+                    .tensor(in)
                     .integer(in.rows())
                     .integer(in.columns())
                     .integer(padded(in.columns()))

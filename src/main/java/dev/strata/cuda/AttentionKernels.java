@@ -55,7 +55,8 @@ final class AttentionKernels {
             Tensor queries,
             @Nullable Tensor gates) {
         long heads = (long) projected.rows() * (shape.heads() + (kv == null ? 0 : 2 * shape.kvHeads()));
-        launcher.begin().tensor(projected)
+        launcher.begin()
+                .tensor(projected)
                 .tensor(keys)
                 .tensor(values)
                 .tensor(queryNorm)
@@ -90,8 +91,7 @@ final class AttentionKernels {
             @Nullable Tensor gates,
             Tensor out) {
         boolean sparse = selection != null
-                && (options.deterministic()
-                        || step.contextBucket() >= (selection.budget() + 1) * selection.block());
+                && (options.deterministic() || step.contextBucket() >= (selection.budget() + 1) * selection.block());
         if (options.precision() == Precision.F32 || kv.format() == KvFormat.F32 || !hasTiles(shape.headSize())) {
             plain(shape, queries, kv, selection, gates, out);
         } else if (sparse || (step.longestSegment() <= Batch.MAX_WINDOW && !options.deterministic())) {
@@ -106,8 +106,7 @@ final class AttentionKernels {
     }
 
     private Kernel tiled(String kind, AttentionShape shape, CudaStates.Kv kv, int sharedBytes) {
-        String name =
-                "attention_" + kind + "_" + shape.headSize() + (kv.format() == KvFormat.F16 ? "_f16" : "_int8");
+        String name = "attention_" + kind + "_" + shape.headSize() + (kv.format() == KvFormat.F16 ? "_f16" : "_int8");
         return tiled.computeIfAbsent(name, key -> kernels.get(key, sharedBytes));
     }
 
@@ -147,8 +146,7 @@ final class AttentionKernels {
         chosen(selection).tensor(gates).tensor(out).launch(plain, queries.rows(), shape.heads(), 1, 128, 0);
     }
 
-    private void prompt(
-            AttentionShape shape, Tensor queries, CudaStates.Kv kv, @Nullable Tensor gates, Tensor out) {
+    private void prompt(AttentionShape shape, Tensor queries, CudaStates.Kv kv, @Nullable Tensor gates, Tensor out) {
         int group = shape.heads() / shape.kvHeads();
         int shared = 3 * 128 * shape.headSize();
         head(shape, queries)
@@ -205,7 +203,8 @@ final class AttentionKernels {
                 .address(sums)
                 .launch(kernel, splits, shape.kvHeads() * Math.ceilDiv(group, 16), queries.rows(), 128, shared);
         if (splits > 1) {
-            launcher.begin().address(parts)
+            launcher.begin()
+                    .address(parts)
                     .address(sums)
                     .integer(splits)
                     .integer(size)

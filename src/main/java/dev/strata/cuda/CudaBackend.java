@@ -62,10 +62,7 @@ public final class CudaBackend implements Backend {
         CudaDevice device = CudaDevice.open(options);
         try {
             return new CudaBackend(
-                    device,
-                    CudaStream.create("operations"),
-                    Kernels.load(images, device.computeCapability()),
-                    options);
+                    device, CudaStream.create("operations"), Kernels.load(images, device.computeCapability()), options);
         } catch (RuntimeException e) {
             device.close();
             throw e;

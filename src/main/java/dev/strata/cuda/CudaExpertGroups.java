@@ -79,8 +79,7 @@ final class CudaExpertGroups implements ExpertGroups {
             return;
         }
         if (grouping != null) {
-            kernels.multiplyGroups(
-                    layout, table, grouping, activations.rounded(input), first, count, groupedResults());
+            kernels.multiplyGroups(layout, table, grouping, activations.rounded(input), first, count, groupedResults());
             return;
         }
         long values = kernels.scratch().address("expert values, float32", 4L * pairs * layout.intermediate());
@@ -104,8 +103,7 @@ final class CudaExpertGroups implements ExpertGroups {
     @Override
     public Tensor results() {
         others = pairResults();
-        return new Tensor(
-                new ScratchView(others, 4L * pairs * layout.hidden()), 0, pairs, layout.hidden());
+        return new Tensor(new ScratchView(others, 4L * pairs * layout.hidden()), 0, pairs, layout.hidden());
     }
 
     /** Sums up, after all groups. */

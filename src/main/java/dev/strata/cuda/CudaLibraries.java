@@ -67,7 +67,8 @@ final class CudaLibraries {
         for (Path folder : children(Path.of("/usr/local"), "cuda*")) {
             addToolkit(folders, folder);
         }
-        for (Path root : List.of(Path.of("/usr/lib/python3/dist-packages"), Path.of("/usr/local/lib"), Path.of("/opt"))) {
+        for (Path root :
+                List.of(Path.of("/usr/lib/python3/dist-packages"), Path.of("/usr/local/lib"), Path.of("/opt"))) {
             addPip(folders, root);
         }
         return first(folders)

@@ -71,8 +71,7 @@ final class CudaOps implements Ops, AutoCloseable {
         this.index = new IndexKernels(launcher, scratch, kernels, step, ropes, attention);
         this.delta = new DeltaKernels(launcher, scratch, kernels, step, held);
         this.ngram = new NgramKernels(launcher, scratch, kernels, step, products, held);
-        this.experts = new ExpertKernels(
-                launcher, scratch, kernels, types, products, activations, options, processors);
+        this.experts = new ExpertKernels(launcher, scratch, kernels, types, products, activations, options, processors);
     }
 
     void add(ExpertPlacement placement) {
@@ -134,7 +133,8 @@ final class CudaOps implements Ops, AutoCloseable {
     @Override
     public void embed(Weight table, Batch batch, Tensor out) {
         use(batch);
-        launcher.begin().address(table.address())
+        launcher.begin()
+                .address(table.address())
                 .address(table.rowBytes())
                 .integer(table.inputs())
                 .address(step.tokens())
@@ -222,8 +222,7 @@ final class CudaOps implements Ops, AutoCloseable {
             Batch batch,
             Tensor out) {
         use(batch);
-        attention.attention(
-                shape, queries, (CudaStates.Kv) kv, (CudaStates.Selection) selection, gates, out);
+        attention.attention(shape, queries, (CudaStates.Kv) kv, (CudaStates.Selection) selection, gates, out);
         activations.written(out);
     }
 
@@ -299,8 +298,7 @@ final class CudaOps implements Ops, AutoCloseable {
     }
 
     @Override
-    public void ngram(
-            NgramWeights weights, Tensor embedding, Tensor residual, LayerState.Ngram state, Batch batch) {
+    public void ngram(NgramWeights weights, Tensor embedding, Tensor residual, LayerState.Ngram state, Batch batch) {
         use(batch);
         ngram.run(weights, embedding, residual, (CudaStates.Ngram) state, batch.hold());
         activations.written(residual);

@@ -59,8 +59,8 @@ public final class CudaProbe {
                         ? SymbolLookup.libraryLookup(library.get(), arena)
                         : SymbolLookup.libraryLookup("libcuda.so.1", arena);
             } catch (IllegalArgumentException e) {
-                return new NoDriver("no NVIDIA driver: " + library.map(Path::toString).orElse("libcuda.so.1")
-                        + " cannot be loaded");
+                return new NoDriver("no NVIDIA driver: "
+                        + library.map(Path::toString).orElse("libcuda.so.1") + " cannot be loaded");
             }
             int code = call(lookup, "cuInit", 0);
             if (code == NO_DEVICE) {

@@ -31,19 +31,25 @@ final class CudaStates {
     }
 
     /** Keys and values, and for INT8 their scales. */
-    record Kv(KvFormat format, int kvHeads, int headSize, Buffer keys, Buffer values, Buffer keyScales, Buffer valueScales)
+    record Kv(
+            KvFormat format,
+            int kvHeads,
+            int headSize,
+            Buffer keys,
+            Buffer values,
+            Buffer keyScales,
+            Buffer valueScales)
             implements LayerState.Kv, Held {
         static CudaStates.Kv create(CudaDevice device, AttentionShape shape, KvFormat format, int pages) {
-            int element =
-                    switch (format) {
-                        case F32 -> 4;
-                        case F16 -> 2;
-                        case INT8 -> 1;
-                        case Q4 ->
-                            throw new DeviceException(
-                                    DeviceException.Kind.UNSUPPORTED,
-                                    "the CUDA backend has no 4-bit key-value cache: choose --kv f16 or int8");
-                    };
+            int element = switch (format) {
+                case F32 -> 4;
+                case F16 -> 2;
+                case INT8 -> 1;
+                case Q4 ->
+                    throw new DeviceException(
+                            DeviceException.Kind.UNSUPPORTED,
+                            "the CUDA backend has no 4-bit key-value cache: choose --kv f16 or int8");
+            };
             long vectors = (long) pages * shape.kvHeads() * Batch.PAGE;
             long scales = format == KvFormat.INT8 ? 2 * vectors * scales(shape.headSize()) : 16;
             return new CudaStates.Kv(
@@ -71,7 +77,10 @@ final class CudaStates {
 
         /** Bytes of one page in keys (and in values). */
         long pageBytes() {
-            return (long) kvHeads * Batch.PAGE * headSize * (format == KvFormat.F32 ? 4 : format == KvFormat.F16 ? 2 : 1);
+            return (long) kvHeads
+                    * Batch.PAGE
+                    * headSize
+                    * (format == KvFormat.F32 ? 4 : format == KvFormat.F16 ? 2 : 1);
         }
 
         long pageScaleBytes() {

@@ -62,7 +62,8 @@ final class DeltaKernels {
                 segments,
                 hold,
                 out.address());
-        launcher.begin().tensor(out)
+        launcher.begin()
+                .tensor(out)
                 .tensor(z)
                 .tensor(weights.norm())
                 .address((long) out.rows() * shape.valueHeads())
@@ -102,7 +103,8 @@ final class DeltaKernels {
     }
 
     private void save(Tensor from, Segments segments, Buffer to) {
-        launcher.begin().tensor(from)
+        launcher.begin()
+                .tensor(from)
                 .address(segments.firstRows())
                 .address(segments.counts())
                 .address(segments.slots())
@@ -127,7 +129,8 @@ final class DeltaKernels {
         long convolved = scratch.address("convolved channels", 4L * rows * channels);
         int scalarColumns = 2 * shape.valueHeads() + shape.keyHeads();
         long scalars = scratch.address("delta scalars", 4L * rows * scalarColumns);
-        launcher.begin().address(qkv)
+        launcher.begin()
+                .address(qkv)
                 .tensor(weights.convolution())
                 .address(state.rows().address())
                 .address(segments.firstRows())
@@ -145,7 +148,8 @@ final class DeltaKernels {
                         256,
                         0);
         if (!keep) {
-            launcher.begin().address(qkv)
+            launcher.begin()
+                    .address(qkv)
                     .address(segments.firstRows())
                     .address(segments.counts())
                     .address(segments.slots())
@@ -154,7 +158,8 @@ final class DeltaKernels {
                     .address(state.rows().address())
                     .launch(shift, Math.ceilDiv(channels, 256), segments.number(), 1, 256, 0);
         }
-        launcher.begin().address(convolved)
+        launcher.begin()
+                .address(convolved)
                 .address(beta)
                 .address(alpha)
                 .tensor(weights.decay())
@@ -166,7 +171,8 @@ final class DeltaKernels {
                 .integer(channels)
                 .address(scalars)
                 .launch(prepare, Math.ceilDiv((long) rows * shape.keyHeads(), 4), 128);
-        launcher.begin().address(convolved)
+        launcher.begin()
+                .address(convolved)
                 .address(scalars)
                 .address(state.matrices().address())
                 .address(segments.firstRows())

@@ -220,9 +220,7 @@ final class Driver {
 
     static float elapsed(long from, long to) {
         float[] milliseconds = new float[1];
-        check(
-                cudart.cuEventElapsedTime(milliseconds, Handle.event(from), Handle.event(to)),
-                "cuEventElapsedTime");
+        check(cudart.cuEventElapsedTime(milliseconds, Handle.event(from), Handle.event(to)), "cuEventElapsedTime");
         return milliseconds[0];
     }
 
@@ -300,10 +298,9 @@ final class Driver {
     @SuppressWarnings("unchecked")
     static int launch(Object configuration, Object function, Object extra) {
         return cudart.cuLaunchKernelEx(
-                (CUlaunchConfig) configuration,
-                (CUfunc_st) function,
-                (PointerPointer<Pointer>) null,
-                (PointerPointer<Pointer>) extra);
+                (CUlaunchConfig) configuration, (CUfunc_st) function, (PointerPointer<Pointer>) null, (PointerPointer<
+                                Pointer>)
+                        extra);
     }
 
     static void beginCapture(long stream) {

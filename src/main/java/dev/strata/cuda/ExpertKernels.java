@@ -70,7 +70,8 @@ final class ExpertKernels {
     }
 
     void route(RouterShape shape, Tensor logits, Routing routing) {
-        launcher.begin().tensor(logits)
+        launcher.begin()
+                .tensor(logits)
                 .integer(logits.rows())
                 .integer(shape.experts())
                 .integer(shape.used())
@@ -88,12 +89,14 @@ final class ExpertKernels {
         long starts = scratch.address("first pairs of experts", 4L * (experts + 1));
         long sources = scratch.address("rows by expert", 4L * pairs);
         long places = scratch.address("places of pairs", 4L * pairs);
-        launcher.begin().address(routing.ids().address())
+        launcher.begin()
+                .address(routing.ids().address())
                 .integer(pairs)
                 .address(counts)
                 .launch(count, experts, 256);
         launcher.begin().address(counts).integer(experts).address(starts).launch(place, 1, 1024);
-        launcher.begin().address(routing.ids().address())
+        launcher.begin()
+                .address(routing.ids().address())
                 .integer(pairs)
                 .integer(routing.used())
                 .address(starts)
@@ -133,7 +136,19 @@ final class ExpertKernels {
         long tail = layout.scaled() ? layout.tailOffset() : 0;
         for (int from = first; from < first + number; from += atOnce) {
             int here = Math.min(atOnce, first + number - from);
-            expand(layout.gateType(), table, grouping, from, here, 0, tail, intermediate, hidden, expanded, gateUpValues, 1);
+            expand(
+                    layout.gateType(),
+                    table,
+                    grouping,
+                    from,
+                    here,
+                    0,
+                    tail,
+                    intermediate,
+                    hidden,
+                    expanded,
+                    gateUpValues,
+                    1);
             expand(
                     layout.upType(),
                     table,
@@ -206,7 +221,8 @@ final class ExpertKernels {
             int interleave) {
         int padded = Activations.padded(columns);
         long blocks = Math.clamp(Math.ceilDiv((long) rows * padded / 8, 256), 1, 8192);
-        launcher.begin().address(table)
+        launcher.begin()
+                .address(table)
                 .address(grouping.counts())
                 .integer(first)
                 .address(offset)
@@ -237,7 +253,8 @@ final class ExpertKernels {
             int columns,
             int used,
             ProductMode mode) {
-        launcher.begin().address(left)
+        launcher.begin()
+                .address(left)
                 .address(sources)
                 .address(grouping.starts())
                 .integer(first)
@@ -254,16 +271,14 @@ final class ExpertKernels {
     }
 
     /** silu(gate x) * (up x) of every pair of the experts in the range, float32 [pairs, intermediate]. */
-    void gateUp(
-            ExpertLayout layout, long table, Tensor in, Routing routing, int first, int number, long values) {
+    void gateUp(ExpertLayout layout, long table, Tensor in, Routing routing, int first, int number, long values) {
         int pairs = in.rows() * routing.used();
         long tail = layout.scaled() ? layout.tailOffset() : 0;
         if (layout.gateType() != layout.upType()) {
             long bytes = 4L * pairs * layout.intermediate();
             long gates = scratch.address("expert gates", bytes);
             long ups = scratch.address("expert ups", bytes);
-            pairProducts(
-                    layout.gateType(), table, routing, in, first, number, 0, tail, layout.intermediate(), gates);
+            pairProducts(layout.gateType(), table, routing, in, first, number, 0, tail, layout.intermediate(), gates);
             pairProducts(
                     layout.upType(),
                     table,
@@ -276,7 +291,8 @@ final class ExpertKernels {
                     layout.intermediate(),
                     ups);
             long values4 = (long) pairs * layout.intermediate();
-            launcher.begin().address(gates)
+            launcher.begin()
+                    .address(gates)
                     .address(ups)
                     .address(values)
                     .address(values4)
@@ -284,7 +300,8 @@ final class ExpertKernels {
             return;
         }
         int split = products.split(pairs * layout.intermediate() / 2);
-        launcher.begin().address(table)
+        launcher.begin()
+                .address(table)
                 .address(routing.ids().address())
                 .integer(first)
                 .integer(number)
@@ -399,7 +416,8 @@ final class ExpertKernels {
             long out,
             int rows) {
         int split = products.split(rows * outputs / 2);
-        launcher.begin().address(table)
+        launcher.begin()
+                .address(table)
                 .address(ids)
                 .integer(first)
                 .integer(number)
@@ -418,9 +436,9 @@ final class ExpertKernels {
     }
 
     /** @param others float32 results by pair of experts without an entry in the table, 0 when there are none */
-    void combine(
-            long results, boolean rounded, long places, Routing routing, long others, long table, Tensor out) {
-        launcher.begin().address(results)
+    void combine(long results, boolean rounded, long places, Routing routing, long others, long table, Tensor out) {
+        launcher.begin()
+                .address(results)
                 .flag(rounded)
                 .address(places)
                 .tensor(routing.weights())
@@ -437,7 +455,8 @@ final class ExpertKernels {
         int rows = in.rows();
         int intermediate = expert.gate().outputs();
         long factors = scratch.address("shared expert factors", 4L * rows);
-        launcher.begin().tensor(expert.scalarGate())
+        launcher.begin()
+                .tensor(expert.scalarGate())
                 .tensor(in)
                 .integer(rows)
                 .integer(in.columns())
@@ -459,7 +478,8 @@ final class ExpertKernels {
         Tensor values = tensor("shared expert values, float32", rows, intermediate);
         if (expert.gate().type() == expert.up().type()) {
             int split = products.split(rows * intermediate / 2);
-            launcher.begin().address(0)
+            launcher.begin()
+                    .address(0)
                     .address(0)
                     .integer(0)
                     .integer(0)
@@ -487,16 +507,23 @@ final class ExpertKernels {
             Tensor ups = tensor("shared expert ups", rows, intermediate);
             products.multiply(
                     expert.gate(), in, values, ProductMode.STORE, expert.gate().scale(), 0);
-            products.multiply(expert.up(), in, ups, ProductMode.STORE, expert.up().scale(), 0);
+            products.multiply(
+                    expert.up(), in, ups, ProductMode.STORE, expert.up().scale(), 0);
             long number = (long) rows * intermediate;
-            launcher.begin().tensor(values)
+            launcher.begin()
+                    .tensor(values)
                     .tensor(ups)
                     .tensor(values)
                     .address(number)
                     .launchOver(siluMultiply, number);
         }
         products.multiply(
-                expert.down(), values, into, ProductMode.ADD_SCALED, expert.down().scale(), factors);
+                expert.down(),
+                values,
+                into,
+                ProductMode.ADD_SCALED,
+                expert.down().scale(),
+                factors);
     }
 
     private Tensor tensor(String name, int rows, int columns) {

@@ -135,7 +135,8 @@ final class ExpertUploader implements AutoCloseable {
         int intermediate = layout.intermediate();
         transcoder.copy(stored.gateType(), gate, gateAt, layout.gateType(), slot, 0, intermediate, hidden);
         transcoder.copy(stored.upType(), up, upAt, layout.upType(), slot, layout.upOffset(), intermediate, hidden);
-        transcoder.copy(stored.downType(), down, downAt, layout.downType(), slot, layout.downOffset(), hidden, intermediate);
+        transcoder.copy(
+                stored.downType(), down, downAt, layout.downType(), slot, layout.downOffset(), hidden, intermediate);
     }
 
     private ExecutorService workers() {

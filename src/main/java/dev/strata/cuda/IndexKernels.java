@@ -40,7 +40,8 @@ final class IndexKernels {
     }
 
     void append(IndexerShape shape, Tensor keys, Tensor norm, CudaStates.Index index) {
-        launcher.begin().tensor(keys)
+        launcher.begin()
+                .tensor(keys)
                 .tensor(norm)
                 .integer(shape.headSize())
                 .integer(shape.block())
@@ -58,11 +59,7 @@ final class IndexKernels {
     }
 
     void choose(
-            IndexerShape shape,
-            Tensor queries,
-            Tensor norm,
-            CudaStates.Index index,
-            CudaStates.Selection selection) {
+            IndexerShape shape, Tensor queries, Tensor norm, CudaStates.Index index, CudaStates.Selection selection) {
         int blocks = step.contextBucket() / shape.block();
         if (blocks <= shape.budgetBlocks()) {
             chooseRows(shape, selection, 0, 0, 0, queries.rows());
@@ -70,9 +67,13 @@ final class IndexKernels {
         }
         long values = (long) queries.rows() * queries.columns();
         Tensor rotated = new Tensor(
-                new ScratchView(scratch.address("index queries", 4 * values), 4 * values), 0, queries.rows(), queries.columns());
+                new ScratchView(scratch.address("index queries", 4 * values), 4 * values),
+                0,
+                queries.rows(),
+                queries.columns());
         attention.inputs(
-                new AttentionShape(shape.heads(), shape.heads(), shape.headSize(), shape.rope(), false, shape.normEpsilon()),
+                new AttentionShape(
+                        shape.heads(), shape.heads(), shape.headSize(), shape.rope(), false, shape.normEpsilon()),
                 queries,
                 null,
                 null,
@@ -85,7 +86,8 @@ final class IndexKernels {
         long scores = scratch.address("index scores", 4L * rowsAtOnce * blocks);
         for (int first = 0; first < queries.rows(); first += rowsAtOnce) {
             int end = Math.min(queries.rows(), first + rowsAtOnce);
-            launcher.begin().tensor(rotated)
+            launcher.begin()
+                    .tensor(rotated)
                     .integer(shape.heads())
                     .integer(shape.headSize())
                     .integer(shape.block())
@@ -112,7 +114,8 @@ final class IndexKernels {
 
     private void chooseRows(
             IndexerShape shape, CudaStates.Selection selection, long scores, int stride, int first, int end) {
-        launcher.begin().address(scores)
+        launcher.begin()
+                .address(scores)
                 .integer(stride)
                 .address(step.positions())
                 .integer(shape.block())

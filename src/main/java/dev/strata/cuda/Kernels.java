@@ -23,7 +23,8 @@ final class Kernels implements AutoCloseable {
         for (KernelImages.Image image : images.forComputeCapability(computeCapability)) {
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment memory = arena.allocate(image.bytes().length, 64);
-                MemorySegment.copy(image.bytes(), 0, memory, java.lang.foreign.ValueLayout.JAVA_BYTE, 0, image.bytes().length);
+                MemorySegment.copy(
+                        image.bytes(), 0, memory, java.lang.foreign.ValueLayout.JAVA_BYTE, 0, image.bytes().length);
                 modules.add(Driver.loadModule(memory, image.name()));
             }
         }

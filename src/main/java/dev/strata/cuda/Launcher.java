@@ -110,7 +110,12 @@ final class Launcher implements AutoCloseable {
         launches++;
         if (code != 0) {
             throw Driver.failure(
-                    code, "cuLaunchKernelEx", kernel.name(), "grid " + gridX + " x " + gridY + " x " + gridZ, "block " + threads, sharedBytes + " bytes of shared memory");
+                    code,
+                    "cuLaunchKernelEx",
+                    kernel.name(),
+                    "grid " + gridX + " x " + gridY + " x " + gridZ,
+                    "block " + threads,
+                    sharedBytes + " bytes of shared memory");
         }
     }
 

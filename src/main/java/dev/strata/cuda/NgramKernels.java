@@ -19,12 +19,7 @@ final class NgramKernels {
     private final Kernel save;
 
     NgramKernels(
-            Launcher launcher,
-            Scratch scratch,
-            Kernels kernels,
-            StepRecord step,
-            Products products,
-            HeldStates held) {
+            Launcher launcher, Scratch scratch, Kernels kernels, StepRecord step, Products products, HeldStates held) {
         this.launcher = launcher;
         this.scratch = scratch;
         this.step = step;
@@ -45,8 +40,14 @@ final class NgramKernels {
         products.multiply(
                 weights.key(), embedding, key, ProductMode.STORE, weights.key().scale(), 0);
         products.multiply(
-                weights.value(), embedding, value, ProductMode.STORE, weights.value().scale(), 0);
-        launcher.begin().tensor(key)
+                weights.value(),
+                embedding,
+                value,
+                ProductMode.STORE,
+                weights.value().scale(),
+                0);
+        launcher.begin()
+                .tensor(key)
                 .tensor(value)
                 .tensor(weights.normKey())
                 .tensor(weights.normQuery())
@@ -57,7 +58,8 @@ final class NgramKernels {
                 .tensor(residual)
                 .tensor(normed)
                 .launch(gate, (long) rows * weights.streams(), 256);
-        launcher.begin().tensor(normed)
+        launcher.begin()
+                .tensor(normed)
                 .tensor(weights.convolution())
                 .address(state.rows().address())
                 .address(step.firstRows())
@@ -76,7 +78,8 @@ final class NgramKernels {
                         256,
                         0);
         if (hold) {
-            launcher.begin().tensor(normed)
+            launcher.begin()
+                    .tensor(normed)
                     .address(step.firstRows())
                     .address(step.counts())
                     .address(step.slots())
@@ -97,7 +100,8 @@ final class NgramKernels {
     }
 
     private void shift(CudaStates.Ngram state, long from, long firstRows, long counts, long slots, int segments) {
-        launcher.begin().address(from)
+        launcher.begin()
+                .address(from)
                 .address(firstRows)
                 .address(counts)
                 .address(slots)

@@ -79,7 +79,8 @@ final class Products {
     private void few(Weight weight, Tensor in, Tensor out, ProductMode mode, float scale, long factors) {
         int kind = options.deterministic() ? 3 : in.rows() == 1 ? 0 : in.rows() == 2 ? 1 : in.rows() <= 4 ? 2 : 3;
         int split = split(weight.outputs() / 2);
-        launcher.begin().address(weight.address())
+        launcher.begin()
+                .address(weight.address())
                 .address(weight.rowBytes())
                 .integer(weight.outputs())
                 .integer(weight.inputs())
@@ -106,8 +107,7 @@ final class Products {
     }
 
     /** The same with rounded activations [rows, padded inputs]. */
-    void multiplyRounded(
-            Weight weight, long rounded, int rows, long out, ProductMode mode, float scale, long factors) {
+    void multiplyRounded(Weight weight, long rounded, int rows, long out, ProductMode mode, float scale, long factors) {
         int padded = Activations.padded(weight.inputs());
         int most = (int) Math.max(TILE, EXPANDED_BYTES / (2L * padded) / TILE * TILE);
         boolean stored = weight.type() == QuantType.BF16 && padded == weight.inputs() && weight.address() % 16 == 0;
@@ -121,23 +121,15 @@ final class Products {
                 expand(weight, first, outputs, right, 0);
             }
             launchDense(
-                    rounded,
-                    right,
-                    rows,
-                    outputs,
-                    padded,
-                    out + 4L * first,
-                    weight.outputs(),
-                    mode,
-                    scale,
-                    factors);
+                    rounded, right, rows, outputs, padded, out + 4L * first, weight.outputs(), mode, scale, factors);
         }
     }
 
     /** Rows {@code first} .. {@code first + rows - 1} of the weight as bfloat16, without its scale. */
     private void expand(Weight weight, int first, int rows, long target, int interleave) {
         int padded = Activations.padded(weight.inputs());
-        launcher.begin().address(0)
+        launcher.begin()
+                .address(0)
                 .address(0)
                 .integer(0)
                 .address(0)
@@ -165,7 +157,8 @@ final class Products {
             ProductMode mode,
             float scale,
             long factors) {
-        launcher.begin().address(left)
+        launcher.begin()
+                .address(left)
                 .address(right)
                 .integer(rows)
                 .integer(outputs)
@@ -198,13 +191,11 @@ final class Products {
         expand(up, 0, intermediate, right, 2);
         long hidden = scratch.address("shared expert values", 2L * rows * columns);
         if (columns != intermediate) {
-            launcher.begin()
-                    .address(hidden)
-                    .address(2L * rows * columns / 4)
-                    .launchOver(zero, 2L * rows * columns / 4);
+            launcher.begin().address(hidden).address(2L * rows * columns / 4).launchOver(zero, 2L * rows * columns / 4);
         }
         // The mode writes half as many columns as there are outputs.
-        launcher.begin().address(rounded)
+        launcher.begin()
+                .address(rounded)
                 .address(right)
                 .integer(rows)
                 .integer(outputs)

@@ -35,7 +35,8 @@ final class RowKernels {
     }
 
     void norm(Tensor in, Tensor weight, int group, float epsilon, Tensor out) {
-        launcher.begin().tensor(in)
+        launcher.begin()
+                .tensor(in)
                 .tensor(weight)
                 .integer(in.columns())
                 .integer(group)
@@ -50,7 +51,8 @@ final class RowKernels {
     }
 
     void repeat(Tensor in, int times, Tensor out) {
-        launcher.begin().tensor(in)
+        launcher.begin()
+                .tensor(in)
                 .integer(in.columns())
                 .integer(times)
                 .address(count(out))
@@ -59,7 +61,8 @@ final class RowKernels {
     }
 
     void concatenate(Tensor left, Tensor right, Tensor out) {
-        launcher.begin().tensor(left)
+        launcher.begin()
+                .tensor(left)
                 .integer(left.columns())
                 .tensor(right)
                 .integer(right.columns())
@@ -70,7 +73,12 @@ final class RowKernels {
 
     /** @param rows address of int32 row numbers */
     void gather(Tensor in, long rows, Tensor out) {
-        launcher.begin().tensor(in).address(rows).integer(in.columns()).tensor(out).launch(gather, out.rows(), 256);
+        launcher.begin()
+                .tensor(in)
+                .address(rows)
+                .integer(in.columns())
+                .tensor(out)
+                .launch(gather, out.rows(), 256);
     }
 
     void hyperMix(HyperWeights weights, Tensor residual, Tensor out, @Nullable Tensor inject) {
@@ -92,8 +100,10 @@ final class RowKernels {
                     weights.inject().scale() / streams,
                     0);
         }
-        products.multiply(weights.up(), low, gates, ProductMode.STORE, weights.up().scale(), 0);
-        launcher.begin().tensor(gates)
+        products.multiply(
+                weights.up(), low, gates, ProductMode.STORE, weights.up().scale(), 0);
+        launcher.begin()
+                .tensor(gates)
                 .tensor(normed)
                 .integer(streams)
                 .integer(out.columns())
@@ -103,7 +113,8 @@ final class RowKernels {
     }
 
     void hyperInject(Tensor y, Tensor inject, Tensor residual) {
-        launcher.begin().tensor(y)
+        launcher.begin()
+                .tensor(y)
                 .tensor(inject)
                 .integer(inject.columns())
                 .integer(y.columns())

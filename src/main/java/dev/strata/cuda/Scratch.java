@@ -31,7 +31,8 @@ final class Scratch implements AutoCloseable {
 
     private Buffer grow(String name, long bytes, @org.jspecify.annotations.Nullable Buffer old) {
         if (frozen) {
-            throw new IllegalStateException(name + " would have to grow to " + bytes + " bytes while a pass is captured");
+            throw new IllegalStateException(
+                    name + " would have to grow to " + bytes + " bytes while a pass is captured");
         }
         if (old != null) {
             stream.synchronize();

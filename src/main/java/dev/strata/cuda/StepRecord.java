@@ -46,7 +46,8 @@ final class StepRecord implements AutoCloseable {
             longestSegment = Math.max(longestSegment, segment.rows());
             context = Math.max(context, end);
         }
-        contextBucket = Math.max(Batch.PAGE, Integer.highestOneBit(context) == context ? context : Integer.highestOneBit(context) << 1);
+        contextBucket = Math.max(
+                Batch.PAGE, Integer.highestOneBit(context) == context ? context : Integer.highestOneBit(context) << 1);
         long bytes = 4L * (ROW_ARRAYS * rows + SEGMENT_ARRAYS * segments + pages);
         ensure(bytes);
         if (bytes <= staging.pieceBytes()) {

@@ -38,8 +38,22 @@ final class StoredTypes {
     /** Whether products read the type as it is stored; others are decoded when they are loaded. */
     static boolean isFast(QuantType type) {
         return switch (type) {
-            case F32, F16, BF16, Q8_0, Q4_0, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS, NVFP4, MXFP4, Q2_0, IQ2_XS, IQ3_XXS, IQ3_S ->
-                true;
+            case F32,
+                    F16,
+                    BF16,
+                    Q8_0,
+                    Q4_0,
+                    Q4_K,
+                    Q5_K,
+                    Q6_K,
+                    IQ4_NL,
+                    IQ4_XS,
+                    NVFP4,
+                    MXFP4,
+                    Q2_0,
+                    IQ2_XS,
+                    IQ3_XXS,
+                    IQ3_S -> true;
             default -> false;
         };
     }

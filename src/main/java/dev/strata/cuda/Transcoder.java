@@ -53,7 +53,14 @@ final class Transcoder {
 
     /** Copies {@code elements} elements, changing their type where the card wants another. */
     void copy(
-            QuantType from, MemorySegment source, long sourceOffset, QuantType to, MemorySegment target, long targetOffset, int rows, int columns) {
+            QuantType from,
+            MemorySegment source,
+            long sourceOffset,
+            QuantType to,
+            MemorySegment target,
+            long targetOffset,
+            int rows,
+            int columns) {
         if (from == to) {
             MemorySegment.copy(source, sourceOffset, target, targetOffset, from.bytes(columns) * rows);
             return;

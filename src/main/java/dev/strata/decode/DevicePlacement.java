@@ -1,7 +1,6 @@
 package dev.strata.decode;
 
 import dev.strata.device.Buffer;
-import dev.strata.device.Device;
 import dev.strata.device.ExpertGroups;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertPlacement;
@@ -148,7 +147,11 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     }
 
     private void chosen(int layer, int expert) {
-        usage.count(layer, expert, cache.isResident(layer, expert), layout.layout(layer).blobBytes());
+        usage.count(
+                layer,
+                expert,
+                cache.isResident(layer, expert),
+                layout.layout(layer).blobBytes());
     }
 
     private void adapt(Stream stream) {
@@ -168,7 +171,8 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
             int layer = swaps.get(i).layer();
             refresh(layer, gone[i]);
             refresh(layer, swaps.get(i).newcomer());
-            whole &= table.get(layer, gone[i]) != 0 && table.get(layer, swaps.get(i).newcomer()) != 0;
+            whole &= table.get(layer, gone[i]) != 0
+                    && table.get(layer, swaps.get(i).newcomer()) != 0;
         }
         if (!whole) {
             refreshTable();
@@ -255,7 +259,8 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     }
 
     /** The order of the last streamed pass, or null. */
-    @Nullable StreamOrder order() {
+    @Nullable
+    StreamOrder order() {
         return streamed.order();
     }
 

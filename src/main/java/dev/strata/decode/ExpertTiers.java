@@ -78,7 +78,10 @@ public final class ExpertTiers {
         long spareBytes = SPARE_SLOTS * stride;
         long most = settings.slots() > layout.totalExperts() ? layout.dataBytes() : settings.slots() * stride;
         Buffer memory = CacheMemory.allocate(
-                device, most + spareBytes, settings.reserve(), Math.min(most + spareBytes, (LEAST_RING + SPARE_SLOTS) * stride));
+                device,
+                most + spareBytes,
+                settings.reserve(),
+                Math.min(most + spareBytes, (LEAST_RING + SPARE_SLOTS) * stride));
         SlotCache cache = own(owned, cache(memory, layout, profile, settings, sizing.ringSlots() * stride, spareBytes));
         long ringBytes = ringBytes(cache, sizing, pinnedShare, settings.borrow());
         int groupSize = groupSize(ringBytes, stride);
@@ -95,19 +98,10 @@ public final class ExpertTiers {
                         settings.stagerSleeps(),
                         new PrefillTiming(settings.timing())));
         StreamedPass streamed = new StreamedPass(cache, blobs, scheduler, streamTable, ringBytes, groupSize);
-        FetchedPass fetched = own(
-                owned, new FetchedPass(device, cache, blobs, scheduler, memory.bytes() - spareBytes, SPARE_SLOTS));
+        FetchedPass fetched =
+                own(owned, new FetchedPass(device, cache, blobs, scheduler, memory.bytes() - spareBytes, SPARE_SLOTS));
         DevicePlacement placement = new DevicePlacement(new DevicePlacement.Parts(
-                blobs,
-                cache,
-                scheduler,
-                streamed,
-                fetched,
-                table,
-                log,
-                profile,
-                settings,
-                owned));
+                blobs, cache, scheduler, streamed, fetched, table, log, profile, settings, owned));
         if (cache.slots() < layout.totalExperts()) {
             LOG.info("{}", sizing.line());
         }
@@ -169,9 +163,8 @@ public final class ExpertTiers {
             TieredExpertSource source, PinnedRanges pinned, PlacementSettings settings) {
         double unpinned = unpinned(source, pinned);
         long total = source.arenaLayout().dataBytes();
-        double inRam = unpinned == 0
-                ? 1
-                : Math.clamp((source.residentBytes() - pinned.bytes()) / (unpinned * total), 0, 1);
+        double inRam =
+                unpinned == 0 ? 1 : Math.clamp((source.residentBytes() - pinned.bytes()) / (unpinned * total), 0, 1);
         StagerSizing.Source from = StagerSizing.Source.RESIDENT;
         if (source.rest() != null) {
             from = source.rest() instanceof FileReads reads && reads.isUnbuffered()
@@ -179,7 +172,12 @@ public final class ExpertTiers {
                     : StagerSizing.Source.FILE;
         }
         return new StagerSizing.Case(
-                unpinned, inRam, from, settings.fused(), settings.cpus(), source.arenaLayout().maxStride());
+                unpinned,
+                inRam,
+                from,
+                settings.fused(),
+                settings.cpus(),
+                source.arenaLayout().maxStride());
     }
 
     private static double unpinned(TieredExpertSource source, PinnedRanges pinned) {

@@ -33,12 +33,7 @@ final class FetchedPass implements AutoCloseable {
      * @param spare how many there are
      */
     FetchedPass(
-            Device device,
-            SlotCache cache,
-            PlacedBlobs blobs,
-            PrefillScheduler scheduler,
-            long ringBase,
-            int spare) {
+            Device device, SlotCache cache, PlacedBlobs blobs, PrefillScheduler scheduler, long ringBase, int spare) {
         this.device = device;
         this.cache = cache;
         this.blobs = blobs;

@@ -26,7 +26,13 @@ final class ResidencyTable implements AutoCloseable {
     private final BitSet dirty = new BitSet();
 
     private ResidencyTable(
-            Device device, ArenaLayout layout, Buffer table, Buffer image, Buffer overlay, Event flushed, long[] offsets) {
+            Device device,
+            ArenaLayout layout,
+            Buffer table,
+            Buffer image,
+            Buffer overlay,
+            Event flushed,
+            long[] offsets) {
         this.device = device;
         this.layout = layout;
         this.table = table;

@@ -67,7 +67,11 @@ final class SlotFiller {
             }
         }
         if (failure != null) {
-            LOG.warn("expert cache: {} of {} slots stay empty: {}", slots.length - filled, slots.length, failure.toString());
+            LOG.warn(
+                    "expert cache: {} of {} slots stay empty: {}",
+                    slots.length - filled,
+                    slots.length,
+                    failure.toString());
         }
     }
 

@@ -48,7 +48,8 @@ final class StreamedPass {
         return table.layer(layer);
     }
 
-    @Nullable StreamOrder order() {
+    @Nullable
+    StreamOrder order() {
         return order;
     }
 

@@ -50,7 +50,9 @@ public final class Backends {
                 if (CpuBackend.isAvailable()) {
                     yield cpu(options);
                 }
-                LOG.warn("the C++ kernels cannot be used ({}): plain Java computes, which is slower", CpuBackend.reason());
+                LOG.warn(
+                        "the C++ kernels cannot be used ({}): plain Java computes, which is slower",
+                        CpuBackend.reason());
                 yield reference(options);
             }
         };
@@ -88,7 +90,8 @@ public final class Backends {
         String cpu = CpuBackend.reason();
         return List.of(
                 new Finding("processors", true, Runtime.getRuntime().availableProcessors() + " usable"),
-                new Finding("memory", true, Bytes.gib(memory.usable()) + " GiB usable, limited by " + memory.tightest()),
+                new Finding(
+                        "memory", true, Bytes.gib(memory.usable()) + " GiB usable, limited by " + memory.tightest()),
                 new Finding("C++ kernels", cpu.isEmpty(), cpu.isEmpty() ? processor() : cpu),
                 new Finding("card", card.isAvailable(), card.reason()));
     }

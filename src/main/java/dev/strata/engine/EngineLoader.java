@@ -66,8 +66,7 @@ public final class EngineLoader {
         }
     }
 
-    private static ModelInfo info(
-            Options options, ModelSession session, Tokenizer tokenizer, ChatRenderer renderer) {
+    private static ModelInfo info(Options options, ModelSession session, Tokenizer tokenizer, ChatRenderer renderer) {
         ModelConfig config = session.model().config();
         List<String> names = options.aliases();
         String id = names.isEmpty() ? name(config, session) : names.getFirst();
@@ -85,7 +84,9 @@ public final class EngineLoader {
                 renderer.supportsTools(),
                 renderer.template(),
                 text(tokenizer, tokenizer.specialTokens().begin().orElse(-1)),
-                config.endTokens().isEmpty() ? "" : text(tokenizer, config.endTokens().getFirst()),
+                config.endTokens().isEmpty()
+                        ? ""
+                        : text(tokenizer, config.endTokens().getFirst()),
                 tokenizer.specialTokens().fillInTheMiddle().isPresent());
     }
 

@@ -60,7 +60,8 @@ final class EngineParts implements AutoCloseable {
         this.watchdog = watchdog;
     }
 
-    static EngineParts create(Model model, TextSide text, Settings settings, Consumer<String> onDeath, Consumer<String> onStuck) {
+    static EngineParts create(
+            Model model, TextSide text, Settings settings, Consumer<String> onDeath, Consumer<String> onStuck) {
         EngineOptions options = settings.options();
         boolean recurrent = isRecurrent(model.config().architecture());
         int chunk = Math.min(options.chunk(), model.maxRows());

@@ -135,8 +135,8 @@ final class ExpertHome implements AutoCloseable {
             weights += tensor.bytes();
         }
         // Types that the card does not read are stored as wider ones, at most twice as wide where it matters.
-        long work = room.maxRows() * TierSettings.rowBytes(files)
-                + options.tiers().vramReserveMib() * Bytes.MIB;
+        long work =
+                room.maxRows() * TierSettings.rowBytes(files) + options.tiers().vramReserveMib() * Bytes.MIB;
         return weights + weights / 4 + work < device.freeBytes();
     }
 
@@ -153,8 +153,8 @@ final class ExpertHome implements AutoCloseable {
         ExpertProfile profile = profile(options.tiers(), layout);
         PinnedRanges pinned = pin(device, source, options, profile);
         DeferredPlacement deferred = DeferredPlacement.create(device, layout);
-        ExpertHome home =
-                new ExpertHome(owned ? source : null, pinned, deferred, options.tiers().profileSave());
+        ExpertHome home = new ExpertHome(
+                owned ? source : null, pinned, deferred, options.tiers().profileSave());
         Model model = ModelLoader.load(files, backend, room, deferred, table);
         try {
             warm(model);
@@ -177,11 +177,13 @@ final class ExpertHome implements AutoCloseable {
             int count = Math.min(rows, Math.multiplyExact(model.pages(), Batch.PAGE));
             int[] pages = new int[Math.ceilDiv(count, Batch.PAGE)];
             Arrays.setAll(pages, page -> page);
-            Batch batch = new Batch(
-                    new int[count], List.of(new Batch.Segment(0, count, 0, pages, 0, new int[0])), false);
+            Batch batch =
+                    new Batch(new int[count], List.of(new Batch.Segment(0, count, 0, pages, 0, new int[0])), false);
             try (Arena arena = Arena.ofConfined()) {
                 model.forward(
-                        batch, new int[] {count - 1}, arena.allocate(4L * model.config().vocabulary(), 64));
+                        batch,
+                        new int[] {count - 1},
+                        arena.allocate(4L * model.config().vocabulary(), 64));
             }
             model.clearSlot(0);
         }
@@ -198,8 +200,7 @@ final class ExpertHome implements AutoCloseable {
         }
     }
 
-    private static PinnedRanges pin(
-            Device device, TieredExpertSource source, Options options, ExpertProfile profile) {
+    private static PinnedRanges pin(Device device, TieredExpertSource source, Options options, ExpertProfile profile) {
         Variables variables = options.variables();
         PinSetting setting =
                 PinSetting.parse(variables.text(Variable.ARENA_PIN_GIB).orElse(null));
@@ -215,7 +216,9 @@ final class ExpertHome implements AutoCloseable {
                     arena,
                     profile.ranking(),
                     Math.max(0, device.freeBytes() - options.tiers().vramReserveMib() * Bytes.MIB),
-                    options.tiers().cacheSlots() < 0 ? Integer.MAX_VALUE : options.tiers().cacheSlots());
+                    options.tiers().cacheSlots() < 0
+                            ? Integer.MAX_VALUE
+                            : options.tiers().cacheSlots());
             boolean[][] cached = new boolean[arena.layers()][];
             for (int layer = 0; layer < cached.length; layer++) {
                 cached[layer] = new boolean[arena.experts(layer)];
@@ -230,7 +233,8 @@ final class ExpertHome implements AutoCloseable {
     }
 
     /** Where the experts are on a device, or null when a backend reads them where they lie. */
-    @Nullable DevicePlacement placement() {
+    @Nullable
+    DevicePlacement placement() {
         return placement;
     }
 

@@ -55,7 +55,8 @@ final class ExpertSources {
                 wish(options.tiers()),
                 options.tiers().residentBudgetGib() * Bytes.GIB,
                 !device && !files.makesTensors()));
-        boolean trivial = plan.tier() == MemoryPlan.Tier.MAPPED && options.tiers().equals(TierOptions.DEFAULTS);
+        boolean trivial =
+                plan.tier() == MemoryPlan.Tier.MAPPED && options.tiers().equals(TierOptions.DEFAULTS);
         if (trivial) {
             LOG.debug("{}", plan.table());
         } else {

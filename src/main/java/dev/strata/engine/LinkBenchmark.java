@@ -64,7 +64,8 @@ public final class LinkBenchmark {
         try (Backend backend = Backends.create(options)) {
             Device device = Backends.device(backend);
             if (device == null) {
-                throw new IllegalStateException(backend.description() + " has no memory of its own: use --backend cuda");
+                throw new IllegalStateException(
+                        backend.description() + " has no memory of its own: use --backend cuda");
             }
             run(device, arms, results);
         }

@@ -23,8 +23,7 @@ public final class ModelSession implements AutoCloseable {
     private final int context;
     private final int chunk;
 
-    private ModelSession(
-            ModelFiles files, Backend backend, Model model, ExpertHome home, int context, int chunk) {
+    private ModelSession(ModelFiles files, Backend backend, Model model, ExpertHome home, int context, int chunk) {
         this.files = files;
         this.backend = backend;
         this.model = model;
@@ -73,9 +72,9 @@ public final class ModelSession implements AutoCloseable {
         int cached = options.cacheTokens() < 0 ? context : options.cacheTokens();
         int pages = options.parallel() * (pages(context) + 1) + pages(cached) + 1;
         int rows = Math.max(options.chunk(), options.parallel() * Batch.MAX_WINDOW);
-        boolean draft = options.speculation().draftLayer() && options.speculation().window() > 1;
-        return new ModelOptions(
-                rows, pages, EngineParts.slots(options, config.architecture()), options.kv(), draft);
+        boolean draft =
+                options.speculation().draftLayer() && options.speculation().window() > 1;
+        return new ModelOptions(rows, pages, EngineParts.slots(options, config.architecture()), options.kv(), draft);
     }
 
     private static int pages(int tokens) {

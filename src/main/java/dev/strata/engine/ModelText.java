@@ -92,9 +92,7 @@ final class ModelText implements TextSide {
         Optional<TokenConstraint> called = request.prompt() instanceof Prompt.Chat chat
                 ? constraints.ofToolChoice(chat, renderer.callsInXml(), reasoning, prepared.insideReasoning())
                 : Optional.empty();
-        return called.isPresent()
-                ? called
-                : constraints.of(request.format(), reasoning, prepared.insideReasoning());
+        return called.isPresent() ? called : constraints.of(request.format(), reasoning, prepared.insideReasoning());
     }
 
     private OutputSyntax syntax(Prompt prompt, Prepared prepared) {

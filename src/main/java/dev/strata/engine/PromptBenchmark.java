@@ -151,8 +151,7 @@ public final class PromptBenchmark {
             Model model, int[] text, int past, int rows, int[] pages, int[] wanted, MemorySegment logits) {
         int[] history = Arrays.copyOfRange(text, Math.max(0, past - 8), past);
         Batch.Segment segment = new Batch.Segment(0, rows, past, pages, 0, history);
-        model.forward(
-                new Batch(Arrays.copyOfRange(text, past, past + rows), List.of(segment), false), wanted, logits);
+        model.forward(new Batch(Arrays.copyOfRange(text, past, past + rows), List.of(segment), false), wanted, logits);
     }
 
     private static int[] text(Model model, int length, int seed) {

@@ -5,8 +5,8 @@ import dev.strata.config.TierOptions;
 import dev.strata.config.Variable;
 import dev.strata.config.Variables;
 import dev.strata.decode.PlacementSettings;
-import dev.strata.expert.SlotAdaptation;
 import dev.strata.device.Device;
+import dev.strata.expert.SlotAdaptation;
 import dev.strata.format.ModelFiles;
 import dev.strata.memory.Bytes;
 import dev.strata.model.ModelConfigReader;
@@ -43,11 +43,7 @@ final class TierSettings {
                 variables.flag(Variable.STAGER_SLEEP),
                 variables.flag(Variable.PREFILL_TIMING),
                 new SlotAdaptation(
-                        adaptation.every(),
-                        adaptation.swaps(),
-                        adaptation.decay(),
-                        adaptation.minGain(),
-                        MINIMUM_USE),
+                        adaptation.every(), adaptation.swaps(), adaptation.decay(), adaptation.minGain(), MINIMUM_USE),
                 options.engine().parallel() > 1 ? 8 : 0,
                 Runtime.getRuntime().availableProcessors());
     }

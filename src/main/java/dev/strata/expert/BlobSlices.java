@@ -46,8 +46,7 @@ public record BlobSlices(ExpertLayout layout, List<List<FileSlice>> slices, List
     /** Writes what does not come from the files. */
     void finish(int expert, MemorySegment blob) {
         if (layout.scaled() && !scales.isEmpty()) {
-            BlobViews.writeTail(
-                    layout, blob, scales.get(0)[expert], scales.get(1)[expert], scales.get(2)[expert]);
+            BlobViews.writeTail(layout, blob, scales.get(0)[expert], scales.get(1)[expert], scales.get(2)[expert]);
         }
     }
 }

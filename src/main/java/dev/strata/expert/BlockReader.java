@@ -117,8 +117,8 @@ final class BlockReader implements AutoCloseable {
             checked = request.file();
             try {
                 if (!files.get(checked).stamp().equals(stamps.get(checked))) {
-                    throw new IOException(
-                            paths.get(checked) + " changed while it was served: restart the server with an unchanged file");
+                    throw new IOException(paths.get(checked)
+                            + " changed while it was served: restart the server with an unchanged file");
                 }
             } catch (IOException failed) {
                 throw new UncheckedIOException(failed);

@@ -43,7 +43,10 @@ public final class CacheMemory {
                 return buffer;
             }
             buffer.close();
-            LOG.info("expert cache: {} less, the reserve of {} was not really free", Bytes.text(missing), Bytes.text(reserve));
+            LOG.info(
+                    "expert cache: {} less, the reserve of {} was not really free",
+                    Bytes.text(missing),
+                    Bytes.text(reserve));
             bytes -= missing;
         }
         throw new DeviceException(

@@ -72,18 +72,21 @@ public final class DriveProbe {
             long start = System.nanoTime();
             for (int reader = 0; reader < readers; reader++) {
                 int number = reader;
-                threads.add(Thread.ofPlatform().daemon().name("drive-probe-" + reader).start(() -> {
-                    SplittableRandom random = new SplittableRandom(31L * readers + number);
-                    try {
-                        while (left.getAndDecrement() > 0) {
-                            file.read(
-                                    memory.memory().asSlice((long) PIECE * number, PIECE),
-                                    random.nextLong(pieces) * PIECE);
-                        }
-                    } catch (IOException failed) {
-                        failure.set(failed);
-                    }
-                }));
+                threads.add(Thread.ofPlatform()
+                        .daemon()
+                        .name("drive-probe-" + reader)
+                        .start(() -> {
+                            SplittableRandom random = new SplittableRandom(31L * readers + number);
+                            try {
+                                while (left.getAndDecrement() > 0) {
+                                    file.read(
+                                            memory.memory().asSlice((long) PIECE * number, PIECE),
+                                            random.nextLong(pieces) * PIECE);
+                                }
+                            } catch (IOException failed) {
+                                failure.set(failed);
+                            }
+                        }));
             }
             for (Thread thread : threads) {
                 thread.join();

@@ -51,8 +51,8 @@ public record ExpertProfile(float[][] heat) {
             for (int layer = 0; layer < layers; layer++) {
                 int experts = in.readInt();
                 if (experts != layout.experts(layer) || experts > MOST_EXPERTS) {
-                    throw new IOException(file + " has " + experts + " experts in layer " + layer + " where the model has "
-                            + layout.experts(layer));
+                    throw new IOException(file + " has " + experts + " experts in layer " + layer
+                            + " where the model has " + layout.experts(layer));
                 }
                 heat[layer] = new float[experts];
                 for (int expert = 0; expert < experts; expert++) {

@@ -28,8 +28,7 @@ public final class PageCacheProbe {
         for (int i = 0; i < SAMPLES; i++) {
             StoredExperts layer = layers.get(random.nextInt(layers.size()));
             if (layer.down() instanceof StoredMatrices.InPlace matrices) {
-                MemorySegment data =
-                        matrices.data(random.nextInt(layer.layout().experts()));
+                MemorySegment data = matrices.data(random.nextInt(layer.layout().experts()));
                 long at = random.nextLong(data.byteSize());
                 long start = System.nanoTime();
                 sum += data.get(JAVA_BYTE, at);

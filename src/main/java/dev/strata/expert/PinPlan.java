@@ -79,8 +79,7 @@ public record PinPlan(List<Range> ranges, boolean byNeed) {
             }
             long from = layout.offset(layer, first) / HostPages.SMALL_PAGE * HostPages.SMALL_PAGE;
             long to = Math.min(
-                    end,
-                    Bytes.roundUp(layout.offset(layer, last) + layout.stride(layer), HostPages.SMALL_PAGE));
+                    end, Bytes.roundUp(layout.offset(layer, last) + layout.stride(layer), HostPages.SMALL_PAGE));
             if (!ranges.isEmpty() && ranges.getLast().offset + ranges.getLast().bytes >= from) {
                 Range merged = ranges.removeLast();
                 from = merged.offset;

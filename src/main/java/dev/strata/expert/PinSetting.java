@@ -58,7 +58,7 @@ public sealed interface PinSetting {
         } catch (NumberFormatException notANumber) {
             // reported below with the accepted values
         }
-        throw new IllegalArgumentException(VARIABLE + "=" + text
-                + " cannot be used: it accepts a number of GiB, 0 for the whole arena, or none");
+        throw new IllegalArgumentException(
+                VARIABLE + "=" + text + " cannot be used: it accepts a number of GiB, 0 for the whole arena, or none");
     }
 }

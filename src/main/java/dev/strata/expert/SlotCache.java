@@ -22,8 +22,7 @@ public final class SlotCache implements AutoCloseable {
     /** Takes {@code buffer} over; every slot of {@code plan} starts as free. */
     public SlotCache(ArenaLayout layout, SlotPlan plan, Buffer buffer) {
         if (plan.bytes() > buffer.bytes()) {
-            throw new IllegalArgumentException(
-                    "slots of " + plan.bytes() + " bytes do not fit into " + buffer.bytes());
+            throw new IllegalArgumentException("slots of " + plan.bytes() + " bytes do not fit into " + buffer.bytes());
         }
         this.layout = layout;
         this.plan = plan;
@@ -102,7 +101,8 @@ public final class SlotCache implements AutoCloseable {
 
     /** Experts that can be read from slots. */
     public int residents() {
-        return (int) Arrays.stream(states).filter(state -> state == SlotState.READY).count();
+        return (int)
+                Arrays.stream(states).filter(state -> state == SlotState.READY).count();
     }
 
     /** Changes whenever the set of residents does. */

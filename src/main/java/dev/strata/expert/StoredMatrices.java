@@ -43,8 +43,7 @@ public sealed interface StoredMatrices {
      * @param first bytes before the first expert's matrix
      * @param stride bytes from one expert to the next
      */
-    record Stacked(TensorEntry tensor, MemorySegment data, long first, long stride, long bytes)
-            implements InPlace {
+    record Stacked(TensorEntry tensor, MemorySegment data, long first, long stride, long bytes) implements InPlace {
         @Override
         public QuantType type() {
             return tensor.type();

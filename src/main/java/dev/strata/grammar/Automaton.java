@@ -11,7 +11,8 @@ package dev.strata.grammar;
  * @param free whether the node is inside a string of any characters, escapes included, apart from the string's end
  * @param plainTargets where any plain character (see {@link Utf8Bytes#PLAIN}) leads to from the node; -1: not the same for all of them
  */
-record Automaton(int start, int[][] ranges, int[][] empty, int[][] calls, boolean[] ends, boolean[] free, int[] plainTargets) {
+record Automaton(
+        int start, int[][] ranges, int[][] empty, int[][] calls, boolean[] ends, boolean[] free, int[] plainTargets) {
     /** Whether there is nothing at the node but the end of its rule. */
     boolean isBareEnd(int node) {
         return ends[node] && ranges[node].length == 0 && empty[node].length == 0 && calls[node].length == 0;

@@ -54,13 +54,25 @@ public final class ConstraintFactory {
         return switch (format) {
             case OutputFormat.Text text -> Optional.empty();
             case OutputFormat.JsonObject object ->
-                Optional.of(gated("object", "response_format", reasoning, insideReasoning, () -> compile(reasoning, (builder, from) ->
-                        new JsonRules(builder).object(from))));
+                Optional.of(gated(
+                        "object",
+                        "response_format",
+                        reasoning,
+                        insideReasoning,
+                        () -> compile(reasoning, (builder, from) -> new JsonRules(builder).object(from))));
             case OutputFormat.JsonSchema(String name, String schema) ->
-                Optional.of(gated("schema " + schema, "response_format", reasoning, insideReasoning, () -> compile(reasoning, (builder, from) ->
-                        new SchemaCompiler(builder, new JsonRules(builder), parse(schema)).compile(from))));
+                Optional.of(gated(
+                        "schema " + schema,
+                        "response_format",
+                        reasoning,
+                        insideReasoning,
+                        () -> compile(
+                                reasoning,
+                                (builder, from) -> new SchemaCompiler(builder, new JsonRules(builder), parse(schema))
+                                        .compile(from))));
             case OutputFormat.Grammar(String gbnf) ->
-                Optional.of(gated("grammar " + gbnf, "grammar", reasoning, insideReasoning, () -> GbnfParser.parse(gbnf)));
+                Optional.of(
+                        gated("grammar " + gbnf, "grammar", reasoning, insideReasoning, () -> GbnfParser.parse(gbnf)));
         };
     }
 
@@ -73,29 +85,36 @@ public final class ConstraintFactory {
      */
     public Optional<TokenConstraint> ofToolChoice(
             Prompt.Chat chat, boolean xml, boolean reasoning, boolean insideReasoning) {
-        List<Tool> tools =
-                switch (chat.toolChoice()) {
-                    case ToolChoice.Auto auto -> List.of();
-                    case ToolChoice.None none -> List.of();
-                    case ToolChoice.Required required -> chat.tools();
-                    case ToolChoice.Named(String name) -> {
-                        List<Tool> named = chat.tools().stream()
-                                .filter(tool -> tool.name().equals(name))
-                                .toList();
-                        if (named.isEmpty()) {
-                            throw new ApiException(ApiError.invalid("tool_choice", "There is no tool called \"" + name + "\"."));
-                        }
-                        yield named;
-                    }
-                };
+        List<Tool> tools = switch (chat.toolChoice()) {
+            case ToolChoice.Auto auto -> List.of();
+            case ToolChoice.None none -> List.of();
+            case ToolChoice.Required required -> chat.tools();
+            case ToolChoice.Named(String name) -> {
+                List<Tool> named = chat.tools().stream()
+                        .filter(tool -> tool.name().equals(name))
+                        .toList();
+                if (named.isEmpty()) {
+                    throw new ApiException(
+                            ApiError.invalid("tool_choice", "There is no tool called \"" + name + "\"."));
+                }
+                yield named;
+            }
+        };
         if (tools.isEmpty()) {
             return Optional.empty();
         }
         boolean several = chat.parallelToolCalls() && chat.toolChoice() instanceof ToolChoice.Required;
         StringBuilder key = new StringBuilder("tools ").append(xml).append(several);
         tools.forEach(tool -> key.append('\0').append(tool.name()).append('\0').append(tool.parametersSchema()));
-        return Optional.of(gated(key.toString(), "tools", reasoning, insideReasoning, () -> compile(reasoning, (builder, from) ->
-                new ToolCallRules(builder, new JsonRules(builder), xml).calls(from, tools, several))));
+        return Optional.of(gated(
+                key.toString(),
+                "tools",
+                reasoning,
+                insideReasoning,
+                () -> compile(
+                        reasoning,
+                        (builder, from) ->
+                                new ToolCallRules(builder, new JsonRules(builder), xml).calls(from, tools, several))));
     }
 
     @FunctionalInterface
@@ -130,7 +149,8 @@ public final class ConstraintFactory {
             TokenConstraint constraint = new GrammarConstraint(machine);
             return reasoning ? ReasoningGate.of(machine.vocabulary(), constraint, insideReasoning) : constraint;
         } catch (GrammarException error) {
-            throw new ApiException(ApiError.invalid(parameter, "The answer cannot be constrained: " + error.getMessage()));
+            throw new ApiException(
+                    ApiError.invalid(parameter, "The answer cannot be constrained: " + error.getMessage()));
         }
     }
 

@@ -32,8 +32,8 @@ final class GbnfParser {
         GrammarBuilder builder = new GrammarBuilder();
         Map<String, Integer> starts = new HashMap<>();
         parser.rules.keySet().forEach(name -> starts.put(name, builder.node()));
-        parser.rules.forEach((name, pattern) ->
-                builder.end(builder.pattern(starts.getOrDefault(name, 0), pattern, starts)));
+        parser.rules.forEach(
+                (name, pattern) -> builder.end(builder.pattern(starts.getOrDefault(name, 0), pattern, starts)));
         return builder.build(starts.getOrDefault("root", 0));
     }
 
@@ -233,7 +233,10 @@ final class GbnfParser {
             at++;
         }
         if (start == at) {
-            throw wrong(at < text.length() ? "unexpected '" + text.charAt(at) + "'" : "the grammar ends where a rule's name should be");
+            throw wrong(
+                    at < text.length()
+                            ? "unexpected '" + text.charAt(at) + "'"
+                            : "the grammar ends where a rule's name should be");
         }
         return text.substring(start, at);
     }
@@ -261,7 +264,11 @@ final class GbnfParser {
     }
 
     private GrammarException wrong(String what) {
-        long line = text.substring(0, Math.min(at, text.length())).chars().filter(unit -> unit == '\n').count() + 1;
+        long line = text.substring(0, Math.min(at, text.length()))
+                        .chars()
+                        .filter(unit -> unit == '\n')
+                        .count()
+                + 1;
         return new GrammarException("grammar, line " + line + ": " + what);
     }
 }

@@ -180,7 +180,8 @@ final class GrammarBuilder {
         int[] plainTable = new int[size];
         for (int node = 0; node < size; node++) {
             rangeTable[node] = flat(ranges.get(node));
-            emptyTable[node] = empty.get(node).stream().mapToInt(target -> target).toArray();
+            emptyTable[node] =
+                    empty.get(node).stream().mapToInt(target -> target).toArray();
             callTable[node] = flat(calls.get(node));
             endTable[node] = ends.get(node);
             freeTable[node] = free.get(node);

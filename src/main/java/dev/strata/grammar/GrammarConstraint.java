@@ -29,8 +29,9 @@ final class GrammarConstraint implements TokenConstraint {
             ended = true;
             return;
         }
-        GrammarMachine.State next =
-                ended ? null : machine.read(state, machine.vocabulary().tokenizer().bytes(token));
+        GrammarMachine.State next = ended
+                ? null
+                : machine.read(state, machine.vocabulary().tokenizer().bytes(token));
         if (next == null || next.isDead()) {
             throw new IllegalArgumentException("token " + token + " is not allowed here");
         }

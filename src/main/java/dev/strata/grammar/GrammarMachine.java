@@ -132,7 +132,8 @@ final class GrammarMachine {
             int[] calls = automaton.calls()[node];
             for (int index = 0; index < calls.length; index += 2) {
                 // A call with nothing behind it needs no stack of its own: lists written with recursion stay flat.
-                Stack below = automaton.isBareEnd(calls[index + 1]) ? stack.below : stack(calls[index + 1], stack.below);
+                Stack below =
+                        automaton.isBareEnd(calls[index + 1]) ? stack.below : stack(calls[index + 1], stack.below);
                 visit(stack(calls[index], below), seen, open);
             }
             if (automaton.ends()[node]) {
@@ -188,7 +189,8 @@ final class GrammarMachine {
     }
 
     /** The state behind any plain character, when it is the same for all of them. */
-    @Nullable State plainStep(State state) {
+    @Nullable
+    State plainStep(State state) {
         if (!state.plainKnown) {
             state.plainKnown = true;
             state.plain = plainTarget(state);

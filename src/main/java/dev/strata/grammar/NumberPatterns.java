@@ -29,10 +29,16 @@ final class NumberPatterns {
     static String integers(@Nullable Bound low, @Nullable Bound high) {
         BigInteger least = low == null
                 ? null
-                : low.value.setScale(0, RoundingMode.CEILING).toBigInteger().add(isExcluded(low) ? BigInteger.ONE : BigInteger.ZERO);
+                : low.value
+                        .setScale(0, RoundingMode.CEILING)
+                        .toBigInteger()
+                        .add(isExcluded(low) ? BigInteger.ONE : BigInteger.ZERO);
         BigInteger most = high == null
                 ? null
-                : high.value.setScale(0, RoundingMode.FLOOR).toBigInteger().subtract(isExcluded(high) ? BigInteger.ONE : BigInteger.ZERO);
+                : high.value
+                        .setScale(0, RoundingMode.FLOOR)
+                        .toBigInteger()
+                        .subtract(isExcluded(high) ? BigInteger.ONE : BigInteger.ZERO);
         List<String> options = new ArrayList<>();
         if (most == null || most.signum() >= 0) {
             BigInteger from = least == null || least.signum() < 0 ? BigInteger.ZERO : least;
@@ -169,8 +175,8 @@ final class NumberPatterns {
         }
         for (int at = 0; at < fraction.length(); at++) {
             if (fraction.charAt(at) < '9') {
-                options.add(whole + "\\." + fraction.substring(0, at) + "[" + (char) (fraction.charAt(at) + 1) + "-9][0-9]{0,"
-                        + (15 - at - 1) + "}");
+                options.add(whole + "\\." + fraction.substring(0, at) + "[" + (char) (fraction.charAt(at) + 1)
+                        + "-9][0-9]{0," + (15 - at - 1) + "}");
             }
         }
         String rest = "{0," + (15 - fraction.length()) + "}";

@@ -89,5 +89,4 @@ final class ObjectRules {
     static String quoted(String name) {
         return com.fasterxml.jackson.databind.node.TextNode.valueOf(name).toString();
     }
-
 }

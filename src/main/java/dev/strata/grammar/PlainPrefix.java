@@ -27,7 +27,9 @@ record PlainPrefix(int bytes, int characters) {
         if (lead < 0x80) {
             return lead >= 0x20 && lead != '"' && lead != '\\' ? 1 : 0;
         }
-        int length = lead >= 0xC2 && lead <= 0xDF ? 2 : lead >= 0xE0 && lead <= 0xEF ? 3 : lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
+        int length = lead >= 0xC2 && lead <= 0xDF
+                ? 2
+                : lead >= 0xE0 && lead <= 0xEF ? 3 : lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
         if (length == 0 || at + length > token.length) {
             return 0;
         }

@@ -56,7 +56,13 @@ final class ReasoningGate implements TokenConstraint {
             before[open >> 6] |= 1L << open;
         }
         return new ReasoningGate(
-                vocabulary, inner, open, vocabulary.everythingButEnd(), before, inside ? Place.INSIDE : Place.BEFORE, 0);
+                vocabulary,
+                inner,
+                open,
+                vocabulary.everythingButEnd(),
+                before,
+                inside ? Place.INSIDE : Place.BEFORE,
+                0);
     }
 
     @Override

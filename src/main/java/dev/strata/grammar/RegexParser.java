@@ -14,8 +14,9 @@ final class RegexParser {
             .union(CodePointSet.range('A', 'Z'))
             .union(DIGITS)
             .union(CodePointSet.of("_"));
-    private static final CodePointSet SPACES =
-            CodePointSet.of(" \t\n\r\f\u000B\u00A0\u1680\u2028\u2029\u202F\u205F\u3000\uFEFF").union(CodePointSet.range(0x2000, 0x200A));
+    private static final CodePointSet SPACES = CodePointSet.of(
+                    " \t\n\r\f\u000B\u00A0\u1680\u2028\u2029\u202F\u205F\u3000\uFEFF")
+            .union(CodePointSet.range(0x2000, 0x200A));
 
     private final String source;
     private final int[] text;
@@ -94,7 +95,8 @@ final class RegexParser {
         return switch (unit) {
             case '(' -> group();
             case '[' -> new Pattern.Characters(characterClass());
-            case '.' -> new Pattern.Characters(CodePointSet.of("\n\r\u2028\u2029").complement());
+            case '.' ->
+                new Pattern.Characters(CodePointSet.of("\n\r\u2028\u2029").complement());
             case '\\' -> new Pattern.Characters(escape());
             case '^', '$' -> throw unsupported("the anchor " + Character.toString(unit) + " inside of the expression");
             case '*', '+', '?' -> throw unsupported("a quantifier with nothing in front");
@@ -170,7 +172,11 @@ final class RegexParser {
         CodePointSet set = CodePointSet.NONE;
         while (at < text.length && text[at] != ']') {
             CodePointSet first = classMember();
-            if (at + 1 < text.length && text[at] == '-' && text[at + 1] != ']' && first.ranges() == 1 && first.first(0) == first.last(0)) {
+            if (at + 1 < text.length
+                    && text[at] == '-'
+                    && text[at + 1] != ']'
+                    && first.ranges() == 1
+                    && first.first(0) == first.last(0)) {
                 at++;
                 CodePointSet last = classMember();
                 if (last.ranges() != 1 || last.first(0) != last.last(0) || last.first(0) < first.first(0)) {
@@ -260,7 +266,8 @@ final class RegexParser {
         CodePointSet set;
         try {
             java.util.regex.Pattern category = java.util.regex.Pattern.compile("\\p{" + name + "}");
-            set = CodePointSet.where(codePoint -> category.matcher(Character.toString(codePoint)).matches());
+            set = CodePointSet.where(
+                    codePoint -> category.matcher(Character.toString(codePoint)).matches());
         } catch (java.util.regex.PatternSyntaxException error) {
             throw unsupported("\\p{" + name + "}");
         }
@@ -276,6 +283,7 @@ final class RegexParser {
     }
 
     private GrammarException unsupported(String what) {
-        return new GrammarException("\"pattern\": the expression " + source + " has " + what + ", which is not supported");
+        return new GrammarException(
+                "\"pattern\": the expression " + source + " has " + what + ", which is not supported");
     }
 }

@@ -101,7 +101,8 @@ final class SchemaCompiler {
 
     private JsonNode target(String reference) {
         if (!reference.startsWith("#")) {
-            throw new GrammarException("\"$ref\": \"" + reference + "\" leads out of the schema; only references inside it are followed");
+            throw new GrammarException(
+                    "\"$ref\": \"" + reference + "\" leads out of the schema; only references inside it are followed");
         }
         String pointer = java.net.URLDecoder.decode(
                 reference.substring(1).replace("+", "%2B"), java.nio.charset.StandardCharsets.UTF_8);
@@ -159,7 +160,9 @@ final class SchemaCompiler {
         Set<String> types = SchemaKeywords.types(schema);
         List<ToIntFunction<Integer>> options = new ArrayList<>();
         for (JsonNode value : schema.get("enum")) {
-            if (types.isEmpty() || types.contains(typeOf(value)) || value.isIntegralNumber() && types.contains("number")) {
+            if (types.isEmpty()
+                    || types.contains(typeOf(value))
+                    || value.isIntegralNumber() && types.contains("number")) {
                 options.add(at -> builder.literal(at, value.toString()));
             }
         }
@@ -208,7 +211,21 @@ final class SchemaCompiler {
     }
 
     private static boolean isAnnotation(String keyword) {
-        return Set.of("title", "description", "default", "examples", "example", "$schema", "$id", "$comment", "$defs", "definitions", "discriminator", "deprecated", "readOnly", "writeOnly")
+        return Set.of(
+                        "title",
+                        "description",
+                        "default",
+                        "examples",
+                        "example",
+                        "$schema",
+                        "$id",
+                        "$comment",
+                        "$defs",
+                        "definitions",
+                        "discriminator",
+                        "deprecated",
+                        "readOnly",
+                        "writeOnly")
                 .contains(keyword);
     }
 
@@ -250,11 +267,13 @@ final class SchemaCompiler {
     }
 
     /** The tighter of the two keywords; exclusive ones may be numbers, or true beside the other (draft 4). */
-    private static NumberPatterns.@Nullable Bound bound(JsonNode schema, String inclusive, String exclusive, boolean low) {
+    private static NumberPatterns.@Nullable Bound bound(
+            JsonNode schema, String inclusive, String exclusive, boolean low) {
         JsonNode edge = schema.path(inclusive);
         JsonNode open = schema.path(exclusive);
-        NumberPatterns.Bound first =
-                edge.isNumber() ? new NumberPatterns.Bound(edge.decimalValue(), open.isBoolean() && open.asBoolean()) : null;
+        NumberPatterns.Bound first = edge.isNumber()
+                ? new NumberPatterns.Bound(edge.decimalValue(), open.isBoolean() && open.asBoolean())
+                : null;
         NumberPatterns.Bound second = open.isNumber() ? new NumberPatterns.Bound(open.decimalValue(), true) : null;
         if (first == null || second == null) {
             return first == null ? second : first;
@@ -265,10 +284,13 @@ final class SchemaCompiler {
 
     private int array(int from, JsonNode schema) {
         JsonNode first = schema.path("prefixItems");
-        JsonNode items = schema.has("items") ? schema.get("items") : com.fasterxml.jackson.databind.node.BooleanNode.TRUE;
+        JsonNode items =
+                schema.has("items") ? schema.get("items") : com.fasterxml.jackson.databind.node.BooleanNode.TRUE;
         if (items.isArray()) {
             first = items;
-            items = schema.has("additionalItems") ? schema.get("additionalItems") : com.fasterxml.jackson.databind.node.BooleanNode.TRUE;
+            items = schema.has("additionalItems")
+                    ? schema.get("additionalItems")
+                    : com.fasterxml.jackson.databind.node.BooleanNode.TRUE;
         }
         int least = SchemaKeywords.count(schema, "minItems", 0);
         int most = SchemaKeywords.count(schema, "maxItems", Integer.MAX_VALUE);

@@ -68,9 +68,15 @@ final class SchemaKeywords {
     private static void infer(JsonNode schema, Set<String> types) {
         if (schema.has("properties") || schema.has("required") || schema.has("additionalProperties")) {
             types.add("object");
-        } else if (schema.has("items") || schema.has("prefixItems") || schema.has("minItems") || schema.has("maxItems")) {
+        } else if (schema.has("items")
+                || schema.has("prefixItems")
+                || schema.has("minItems")
+                || schema.has("maxItems")) {
             types.add("array");
-        } else if (schema.has("pattern") || schema.has("minLength") || schema.has("maxLength") || schema.has("format")) {
+        } else if (schema.has("pattern")
+                || schema.has("minLength")
+                || schema.has("maxLength")
+                || schema.has("format")) {
             types.add("string");
         } else if (schema.has("minimum")
                 || schema.has("maximum")

@@ -13,8 +13,10 @@ import java.util.Set;
 final class SchemaMerge {
     private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
     private static final int MOST_OPTIONS = 128;
-    private static final Set<String> LARGER = Set.of("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties");
-    private static final Set<String> SMALLER = Set.of("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties");
+    private static final Set<String> LARGER =
+            Set.of("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties");
+    private static final Set<String> SMALLER =
+            Set.of("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties");
 
     private SchemaMerge() {}
 
@@ -28,7 +30,9 @@ final class SchemaMerge {
         ObjectNode merged = first.deepCopy();
         for (Map.Entry<String, JsonNode> entry : second.properties()) {
             JsonNode before = merged.get(entry.getKey());
-            merged.set(entry.getKey(), before == null ? entry.getValue() : keyword(entry.getKey(), before, entry.getValue()));
+            merged.set(
+                    entry.getKey(),
+                    before == null ? entry.getValue() : keyword(entry.getKey(), before, entry.getValue()));
         }
         return merged;
     }
@@ -124,7 +128,8 @@ final class SchemaMerge {
                     entry.getKey(),
                     before == null
                             ? entry.getValue()
-                            : NODES.objectNode().set("allOf", NODES.arrayNode().add(before).add(entry.getValue())));
+                            : NODES.objectNode()
+                                    .set("allOf", NODES.arrayNode().add(before).add(entry.getValue())));
         });
         return all;
     }
@@ -134,7 +139,8 @@ final class SchemaMerge {
         ArrayNode pairs = NODES.arrayNode();
         for (JsonNode one : first) {
             for (JsonNode two : second) {
-                pairs.add(NODES.objectNode().set("allOf", NODES.arrayNode().add(one).add(two)));
+                pairs.add(NODES.objectNode()
+                        .set("allOf", NODES.arrayNode().add(one).add(two)));
             }
         }
         if (pairs.size() > MOST_OPTIONS) {

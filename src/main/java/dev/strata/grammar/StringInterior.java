@@ -34,7 +34,9 @@ final class StringInterior {
         if (lead < 0x80) {
             return lead >= 0x20 && lead != '"' ? 1 : 0;
         }
-        int length = lead >= 0xC2 && lead <= 0xDF ? 2 : lead >= 0xE0 && lead <= 0xEF ? 3 : lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
+        int length = lead >= 0xC2 && lead <= 0xDF
+                ? 2
+                : lead >= 0xE0 && lead <= 0xEF ? 3 : lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
         int end = Math.min(token.length, at + length);
         for (int index = at + 1; index < end; index++) {
             int value = token[index] & 0xFF;
@@ -61,7 +63,9 @@ final class StringInterior {
                 return 0;
             }
         }
-        boolean surrogate = at + 3 < token.length && (token[at + 2] == 'd' || token[at + 2] == 'D') && Character.digit(token[at + 3], 16) > 7;
+        boolean surrogate = at + 3 < token.length
+                && (token[at + 2] == 'd' || token[at + 2] == 'D')
+                && Character.digit(token[at + 3], 16) > 7;
         return surrogate ? 0 : end - at;
     }
 }

@@ -16,11 +16,16 @@ final class StringRules {
             "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]{1,9})?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])";
     private static final String BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
     private static final Map<String, String> FORMATS = Map.of(
-            "date", DATE,
-            "time", TIME,
-            "date-time", DATE + "T" + TIME,
-            "uuid", "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
-            "ipv4", BYTE + "(?:\\." + BYTE + "){3}");
+            "date",
+            DATE,
+            "time",
+            TIME,
+            "date-time",
+            DATE + "T" + TIME,
+            "uuid",
+            "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+            "ipv4",
+            BYTE + "(?:\\." + BYTE + "){3}");
 
     private static final CodePointSet BARE =
             CodePointSet.range(0x20, CodePointSet.LAST).minus(CodePointSet.of("<"));
@@ -133,8 +138,8 @@ final class StringRules {
             Pattern number = new Pattern.Sequence(List.of(
                     new Pattern.Text("u"),
                     new Pattern.Choice(List.of(
-                            new Pattern.Sequence(
-                                    List.of(new Pattern.Characters(CodePointSet.of("0123456789abcefABCEF")), hexadecimal)),
+                            new Pattern.Sequence(List.of(
+                                    new Pattern.Characters(CodePointSet.of("0123456789abcefABCEF")), hexadecimal)),
                             new Pattern.Sequence(List.of(
                                     new Pattern.Characters(CodePointSet.of("dD")),
                                     new Pattern.Characters(CodePointSet.of("01234567")))))),

@@ -78,7 +78,8 @@ final class TextAutomaton {
             if (points.length == depth) {
                 excluded = true;
             } else {
-                byNext.computeIfAbsent(points[depth], point -> new ArrayList<>()).add(word);
+                byNext.computeIfAbsent(points[depth], point -> new ArrayList<>())
+                        .add(word);
             }
         }
         for (Map.Entry<Integer, List<String>> entry : byNext.entrySet()) {

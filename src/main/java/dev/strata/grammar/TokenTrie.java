@@ -37,7 +37,10 @@ final class TokenTrie {
     }
 
     private int fill(Entry[] sorted) {
-        int longest = Arrays.stream(sorted).mapToInt(entry -> entry.bytes.length).max().orElse(0);
+        int longest = Arrays.stream(sorted)
+                .mapToInt(entry -> entry.bytes.length)
+                .max()
+                .orElse(0);
         int[] path = new int[longest + 1];
         byte[] before = new byte[0];
         int node = 0;
@@ -61,7 +64,8 @@ final class TokenTrie {
             skip[path[level]] = node;
         }
         first[node] = sorted.length;
-        // Inner nodes made for a longer token hold none of their own: their tokens begin where those of the node below do.
+        // Inner nodes made for a longer token hold none of their own: their tokens begin where those of the node below
+        // do.
         return longest;
     }
 

@@ -84,8 +84,8 @@ final class ToolCallRules {
         JsonNode listed = schema.has("const") ? MAPPER.createArrayNode().add(schema.get("const")) : schema.path("enum");
         if (!listed.isEmpty()) {
             List<ToIntFunction<Integer>> options = new ArrayList<>();
-            listed.forEach(value -> options.add(
-                    at -> builder.literal(at, value.isTextual() ? value.asText() : value.toString())));
+            listed.forEach(value ->
+                    options.add(at -> builder.literal(at, value.isTextual() ? value.asText() : value.toString())));
             return builder.literal(builder.choice(from, options), "\n" + END_PARAMETER);
         }
         Set<String> types = compiler.possibleTypes(schema);
@@ -93,7 +93,9 @@ final class ToolCallRules {
             return builder.literal(compiler.value(from, schema), "\n" + END_PARAMETER);
         }
         TextAutomaton rules = types.equals(Set.of("string")) ? StringRules.of(schema) : null;
-        return rules == null ? freeText(from) : builder.literal(StringRules.bare(builder, from, rules), "\n" + END_PARAMETER);
+        return rules == null
+                ? freeText(from)
+                : builder.literal(StringRules.bare(builder, from, rules), "\n" + END_PARAMETER);
     }
 
     /** Any text up to the first closing tag, and the tag. */

@@ -23,7 +23,8 @@ public record HostMemory(
     public static HostMemory read(Path root) {
         ProcFiles files = new ProcFiles(root);
         ControlGroups.Tightest tightest = new ControlGroups(files).tightest();
-        long physical = files.meminfo("MemTotal").orElseGet(() -> Runtime.getRuntime().maxMemory());
+        long physical =
+                files.meminfo("MemTotal").orElseGet(() -> Runtime.getRuntime().maxMemory());
         long available = files.meminfo("MemAvailable").orElse(physical);
         long commitFree = Long.MAX_VALUE;
         if (files.line("proc/sys/vm/overcommit_memory").equals("2")) {

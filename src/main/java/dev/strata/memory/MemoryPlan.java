@@ -100,7 +100,8 @@ public record MemoryPlan(Tier tier, long residentBytes, List<Row> rows) {
         switch (tier) {
             case ARENA -> rows.add(new Row("  in RAM", resident, "arena"));
             case MAPPED ->
-                rows.add(new Row("  in mapped files", at.expertBytes, at.expertBytes <= room ? "fits into RAM" : "paged"));
+                rows.add(new Row(
+                        "  in mapped files", at.expertBytes, at.expertBytes <= room ? "fits into RAM" : "paged"));
             case TIERED, FILE -> {
                 rows.add(new Row(
                         "  in RAM",
@@ -116,7 +117,8 @@ public record MemoryPlan(Tier tier, long residentBytes, List<Row> rows) {
 
     /** The table, one line a row. */
     public String table() {
-        StringBuilder text = new StringBuilder("memory plan: ").append(tier.name().toLowerCase(Locale.ROOT));
+        StringBuilder text =
+                new StringBuilder("memory plan: ").append(tier.name().toLowerCase(Locale.ROOT));
         for (Row row : rows) {
             text.append(String.format(Locale.ROOT, "%n  %-26s %12s", row.what(), Bytes.text(row.bytes())));
             if (!row.note().isEmpty()) {

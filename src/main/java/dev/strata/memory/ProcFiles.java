@@ -4,8 +4,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.OptionalLong;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /** The kernel's small text files below a root. Missing files read as empty. */
 final class ProcFiles {
@@ -58,7 +58,8 @@ final class ProcFiles {
     long lockedMemoryLimit() {
         for (String line : lines("proc/self/limits")) {
             if (line.startsWith("Max locked memory")) {
-                String[] words = line.substring("Max locked memory".length()).strip().split("\\s+");
+                String[] words =
+                        line.substring("Max locked memory".length()).strip().split("\\s+");
                 return parse(words[0]).orElse(Long.MAX_VALUE);
             }
         }

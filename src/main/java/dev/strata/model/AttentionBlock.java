@@ -53,7 +53,8 @@ final class AttentionBlock implements MixerBlock {
         this.inputs = projections.toArray(new Weight[0]);
         this.output = backend.weight(weights.matrix(Role.ATTENTION_OUTPUT, layer, hidden, shape.queryColumns()));
         this.norms = HeadNorms.read(workspace, weights, layer, shape);
-        this.biases = weights.has(Role.QUERY_BIAS, layer) ? ProjectionBiases.read(workspace, weights, layer, shape) : null;
+        this.biases =
+                weights.has(Role.QUERY_BIAS, layer) ? ProjectionBiases.read(workspace, weights, layer, shape) : null;
         this.kv = kv;
         this.selector = selector;
         this.projected = workspace.in(Region.MIXER_INPUT, shape.projectedColumns());

@@ -11,7 +11,6 @@ import dev.strata.format.QuantType;
 import dev.strata.format.TensorEntry;
 import dev.strata.format.safetensors.PackedMatrices;
 import dev.strata.format.safetensors.PackedMatrices.Packing;
-
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -115,8 +114,7 @@ public final class ExpertTensors {
     }
 
     private StoredMatrices separate(String prefix, String part, int outputs, int inputs) {
-        Packing packing =
-                weights.packed().packing(expertName(prefix, 0, part)).orElse(Packing.PLAIN);
+        Packing packing = weights.packed().packing(expertName(prefix, 0, part)).orElse(Packing.PLAIN);
         if (packing != Packing.PLAIN) {
             return converted(prefix, part, packing, outputs, inputs);
         }
@@ -137,8 +135,8 @@ public final class ExpertTensors {
     }
 
     private String expertName(String prefix, int expert, String part) {
-        return prefix + (mixtral ? "block_sparse_moe.experts." : "mlp.experts.") + expert + "." + (mixtral ? mixtralPart(part) : part)
-                + ".weight";
+        return prefix + (mixtral ? "block_sparse_moe.experts." : "mlp.experts.") + expert + "."
+                + (mixtral ? mixtralPart(part) : part) + ".weight";
     }
 
     private static String mixtralPart(String part) {

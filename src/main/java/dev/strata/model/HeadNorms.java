@@ -49,12 +49,14 @@ final class HeadNorms {
     }
 
     /** Weights of every query head's norm, [1, headSize]. */
-    @Nullable Tensor queryHead() {
+    @Nullable
+    Tensor queryHead() {
         return whole ? null : query;
     }
 
     /** Weights of every key head's norm, [1, headSize]. */
-    @Nullable Tensor keyHead() {
+    @Nullable
+    Tensor keyHead() {
         return whole ? null : key;
     }
 }

@@ -18,7 +18,11 @@ final class LayerFactory {
     private final Routing routing;
 
     LayerFactory(
-            Workspace workspace, Weights weights, Hyperparameters sizes, ModelOptions options, IntFunction<ExpertLayer> experts) {
+            Workspace workspace,
+            Weights weights,
+            Hyperparameters sizes,
+            ModelOptions options,
+            IntFunction<ExpertLayer> experts) {
         this.workspace = workspace;
         this.weights = weights;
         this.sizes = sizes;

@@ -66,7 +66,8 @@ public final class ModelLoader {
             @Nullable NgramTable table) {
         Arena arena = Arena.ofShared();
         try {
-            return build(new Weights(files, ModelConfigReader.read(files), arena), backend, options, experts, closer, table);
+            return build(
+                    new Weights(files, ModelConfigReader.read(files), arena), backend, options, experts, closer, table);
         } catch (RuntimeException exception) {
             arena.close();
             throw exception;
@@ -95,8 +96,7 @@ public final class ModelLoader {
         Hyperparameters.Hyper hyper = sizes.hyper();
         int columns = hyper == null ? hidden : hyper.streams() * hidden;
         // The trunk's states, then those of the last drafts.
-        Tensor fusable =
-                workspace.tensor("states", options.maxRows() + (drafts ? Drafts.KEPT : 0), columns);
+        Tensor fusable = workspace.tensor("states", options.maxRows() + (drafts ? Drafts.KEPT : 0), columns);
         Tensor trunkState = fusable.rows(options.maxRows());
         Trunk trunk = hyper == null
                 ? new PlainTrunk(factory, embedding, trunkState)

@@ -85,8 +85,8 @@ public final class NgramTables {
                         files.path() + ": tensor " + whole + "_scale of the FP8 n-gram table is missing"));
         float[] value = new float[1];
         if (scale.elements() != 1) {
-            throw new ModelFormatException(
-                    files.path() + ": tensor " + scale.name() + " has shape " + scale.shape() + ", expected one factor");
+            throw new ModelFormatException(files.path() + ": tensor " + scale.name() + " has shape " + scale.shape()
+                    + ", expected one factor");
         }
         Quants.decode(scale.type(), files.data(scale), 0, value, 0, 1);
         return value[0];

@@ -35,8 +35,7 @@ final class PlainDraft implements DraftLayer {
                 backend.parameter(factory.weights().parameter(Role.DRAFT_FINAL_NORM, index, 1, sizes.hidden()));
         this.epsilon = sizes.config().normEpsilon();
         this.residual = factory.workspace().tensor("residual", sizes.hidden());
-        this.hidden =
-                factory.workspace().tensor("draft hidden", DraftLayer.rows(factory.workspace()), sizes.hidden());
+        this.hidden = factory.workspace().tensor("draft hidden", DraftLayer.rows(factory.workspace()), sizes.hidden());
     }
 
     @Override

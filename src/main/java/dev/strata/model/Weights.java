@@ -11,7 +11,6 @@ import dev.strata.format.Quants;
 import dev.strata.format.TensorEntry;
 import dev.strata.format.safetensors.PackedMatrices;
 import dev.strata.format.safetensors.PackedMatrices.Packing;
-
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -63,7 +62,9 @@ final class Weights {
 
     boolean has(Role role, int layer) {
         return find(role, layer).isPresent()
-                || !gguf() && names(role, layer).stream().anyMatch(name -> packed.packing(name).isPresent());
+                || !gguf()
+                        && names(role, layer).stream()
+                                .anyMatch(name -> packed.packing(name).isPresent());
     }
 
     /** The names a role's tensor may have, best first. */

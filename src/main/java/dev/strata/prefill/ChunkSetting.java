@@ -55,7 +55,8 @@ public record ChunkSetting(OptionalInt chunk, int most) {
     }
 
     private static IllegalArgumentException refused(String text) {
-        return new IllegalArgumentException("--prefill " + text + " cannot be used: it accepts auto, a chunk of " + SMALLEST
-                + " to " + LARGEST + " tokens, or auto:N with the largest chunk that automatic sizing may pick");
+        return new IllegalArgumentException(
+                "--prefill " + text + " cannot be used: it accepts auto, a chunk of " + SMALLEST + " to " + LARGEST
+                        + " tokens, or auto:N with the largest chunk that automatic sizing may pick");
     }
 }

@@ -71,7 +71,8 @@ public final class PrefillScheduler implements AutoCloseable {
         }
         StreamThreads threads = new StreamThreads(device);
         StreamIssuer machine = issuer;
-        // A copy that is queued late leaves the link idle, so the issuer does not sleep where a core can be spared for it.
+        // A copy that is queued late leaves the link idle, so the issuer does not sleep where a core can be spared for
+        // it.
         boolean spare = Runtime.getRuntime().availableProcessors() >= CORES_FOR_ISSUER;
         threads.start("expert-issuer", machine::step, () -> !machine.running(), -1, sleeps && !spare);
         if (stager != null) {

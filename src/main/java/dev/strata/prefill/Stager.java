@@ -54,7 +54,12 @@ final class Stager implements AutoCloseable {
     private volatile @Nullable RuntimeException failure;
 
     private Stager(
-            StageSource source, StagerSizing sizing, AutoCloseable block, MemorySegment all, int buffers, Event[] copied) {
+            StageSource source,
+            StagerSizing sizing,
+            AutoCloseable block,
+            MemorySegment all,
+            int buffers,
+            Event[] copied) {
         this.source = source;
         this.block = block;
         this.all = all;
@@ -169,7 +174,8 @@ final class Stager implements AutoCloseable {
     }
 
     /** What went wrong with it, or null. */
-    @Nullable RuntimeException failed() {
+    @Nullable
+    RuntimeException failed() {
         return issued < published && states.get(oldest()) == FAILED ? failure : null;
     }
 
@@ -285,7 +291,9 @@ final class Stager implements AutoCloseable {
                 int first = claimed(claim, i);
                 int run = 1;
                 targets[0] = memory[first % buffers];
-                while (i + run < count && claimed(claim, i + run) == first + run && layers[first + run] == layers[first]) {
+                while (i + run < count
+                        && claimed(claim, i + run) == first + run
+                        && layers[first + run] == layers[first]) {
                     targets[run] = memory[(first + run) % buffers];
                     run++;
                 }

@@ -52,8 +52,7 @@ public record StagerSizing(
      * @param cpus logical CPUs that the process may use
      * @param blobBytes the widest blob
      */
-    public record Case(
-            double unpinned, double unpinnedInRam, Source source, boolean fused, int cpus, long blobBytes) {}
+    public record Case(double unpinned, double unpinnedInRam, Source source, boolean fused, int cpus, long blobBytes) {}
 
     /** What was asked for by hand; an empty number leaves the rule alone. */
     public record Overrides(
@@ -94,16 +93,21 @@ public record StagerSizing(
         if (at.unpinned <= 0) {
             ring = overrides.ringSlots.orElse(full);
             return new StagerSizing(
-                    ring, 0, 0, 0, 1, false, "prefill: all expert bytes are pinned: the streamed ring has " + ring + " slots");
+                    ring,
+                    0,
+                    0,
+                    0,
+                    1,
+                    false,
+                    "prefill: all expert bytes are pinned: the streamed ring has " + ring + " slots");
         }
         Base base = base(at, overrides, full);
         boolean file = at.source != Source.RESIDENT;
-        boolean pieces =
-                switch (overrides.sizing) {
-                    case REFERENCE -> false;
-                    case PIECES -> !file;
-                    case DEFAULT -> !file && overrides.stageResident == StageResident.BY_SOURCE;
-                };
+        boolean pieces = switch (overrides.sizing) {
+            case REFERENCE -> false;
+            case PIECES -> !file;
+            case DEFAULT -> !file && overrides.stageResident == StageResident.BY_SOURCE;
+        };
         int threads = overrides.threads.orElse(pieces ? pieceThreads(at.cpus) : base.threads);
         int buffers = overrides.buffers.orElse(pieces ? PIECES : base.buffers);
         ring = overrides.ringSlots.orElse(base.ring);
@@ -114,12 +118,11 @@ public record StagerSizing(
     }
 
     private static Base base(Case at, Overrides overrides, int full) {
-        boolean resident =
-                switch (overrides.stageResident) {
-                    case BY_SOURCE -> at.source == Source.RESIDENT || at.unpinnedInRam > TIERED_IN_RAM;
-                    case OFF -> false;
-                    case FORCED -> true;
-                };
+        boolean resident = switch (overrides.stageResident) {
+            case BY_SOURCE -> at.source == Source.RESIDENT || at.unpinnedInRam > TIERED_IN_RAM;
+            case OFF -> false;
+            case FORCED -> true;
+        };
         if (at.unpinned <= SMALL_SHARE) {
             return new Base(full, 4, 16, resident);
         }
@@ -147,18 +150,16 @@ public record StagerSizing(
             boolean pieces,
             int ring,
             int full) {
-        String share = at.unpinned < 0.01
-                ? "less than 1%"
-                : String.format(Locale.ROOT, "%d%%", Math.round(at.unpinned * 100));
-        String from =
-                switch (at.source) {
-                    case RESIDENT -> "copies them from resident RAM";
-                    case FILE -> at.unpinnedInRam > 0 ? "copies them from RAM and the file" : "reads them from the file";
-                    case FILE_UNBUFFERED ->
-                        at.unpinnedInRam > 0
-                                ? "copies them from RAM and the file (unbuffered)"
-                                : "reads them from the file (unbuffered)";
-                };
+        String share =
+                at.unpinned < 0.01 ? "less than 1%" : String.format(Locale.ROOT, "%d%%", Math.round(at.unpinned * 100));
+        String from = switch (at.source) {
+            case RESIDENT -> "copies them from resident RAM";
+            case FILE -> at.unpinnedInRam > 0 ? "copies them from RAM and the file" : "reads them from the file";
+            case FILE_UNBUFFERED ->
+                at.unpinnedInRam > 0
+                        ? "copies them from RAM and the file (unbuffered)"
+                        : "reads them from the file (unbuffered)";
+        };
         String what = pieces ? "pieces of " + bufferBytes / 1024 + " KiB" : "buffers";
         String claims = batch > 1 ? " in claims of " + batch : "";
         String ringText = ring == full

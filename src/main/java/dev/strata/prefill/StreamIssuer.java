@@ -122,7 +122,8 @@ final class StreamIssuer implements AutoCloseable {
     }
 
     /** What stopped the current order, or null. Consumer. */
-    @Nullable RuntimeException failure() {
+    @Nullable
+    RuntimeException failure() {
         return failure;
     }
 

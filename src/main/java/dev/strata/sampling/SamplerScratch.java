@@ -33,7 +33,8 @@ public final class SamplerScratch {
         float poison = 0;
         float otherPoison = 0;
         int last = logits.length & ~3;
-        // Several chains side by side: one alone would wait for itself. A product with 0 is 0 for every finite value, NaN for all others.
+        // Several chains side by side: one alone would wait for itself. A product with 0 is 0 for every finite value,
+        // NaN for all others.
         for (int i = 0; i < last; i += 4) {
             first = Math.max(first, logits[i]);
             second = Math.max(second, logits[i + 1]);

@@ -71,8 +71,7 @@ final class Truncation {
         double wanted = settings.topK() > 0 ? Double.MAX_VALUE : settings.topP() * sumFrom(0);
         int reach = 0;
         int kept = gather(leastWeight(reach));
-        while (reach < REACH.length - 1
-                && (settings.topK() > 0 ? kept < settings.topK() : sum(kept) < wanted)) {
+        while (reach < REACH.length - 1 && (settings.topK() > 0 ? kept < settings.topK() : sum(kept) < wanted)) {
             kept = gather(leastWeight(++reach));
         }
         sort(kept);

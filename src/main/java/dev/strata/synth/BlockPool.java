@@ -27,10 +27,11 @@ final class BlockPool {
     }
 
     static boolean canMake(QuantType type) {
-        return Quants.canEncode(type) || switch (type) {
-            case IQ1_S, IQ1_M, TQ1_0, TQ2_0 -> true;
-            default -> false;
-        };
+        return Quants.canEncode(type)
+                || switch (type) {
+                    case IQ1_S, IQ1_M, TQ1_0, TQ2_0 -> true;
+                    default -> false;
+                };
     }
 
     /** Blocks of numbers with this mean and deviation, for rows of {@code width}. */

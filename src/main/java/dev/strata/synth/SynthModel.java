@@ -41,8 +41,7 @@ public final class SynthModel {
         }
         metadata.putAll(tokenizer(shape.size("vocab_size")));
         List<OutputTensor> tensors = SynthTensors.of(shape, spec, ngramRows);
-        ConversionPlan plan =
-                new ConversionPlan(metadata, tensors, shape.size("num_hidden_layers"), List.of());
+        ConversionPlan plan = new ConversionPlan(metadata, tensors, shape.size("num_hidden_layers"), List.of());
         return Conversion.of(plan, TypePlan.parse("keep"));
     }
 
@@ -56,8 +55,7 @@ public final class SynthModel {
                 shape.size("make_ngram_vocab_size_divisible_by"));
         String prefix = "qwen4exp.";
         metadata.put(
-                prefix + "embedding_length_per_layer_input",
-                GgufValue.uint32(shape.size("ple_embed_dim") / heads));
+                prefix + "embedding_length_per_layer_input", GgufValue.uint32(shape.size("ple_embed_dim") / heads));
         metadata.put(prefix + "ple.layer_multipliers", GgufValue.array(GgufValueType.UINT64, sizes.multipliers()));
         metadata.put(prefix + "ple.head_offsets", GgufValue.array(GgufValueType.UINT64, sizes.offsets()));
         metadata.put(prefix + "ple.head_vocab_sizes", GgufValue.array(GgufValueType.UINT64, sizes.sizes()));

@@ -30,8 +30,7 @@ public final class SynthModelFiles implements ModelFiles {
     private final Map<String, MemorySegment> made = new HashMap<>();
     private final Arena arena;
 
-    private SynthModelFiles(
-            Path path, Map<String, Object> metadata, List<Conversion.Item> items, Arena arena) {
+    private SynthModelFiles(Path path, Map<String, Object> metadata, List<Conversion.Item> items, Arena arena) {
         this.path = path;
         this.metadata = metadata;
         this.arena = arena;
@@ -63,10 +62,7 @@ public final class SynthModelFiles implements ModelFiles {
         Map<String, Object> metadata = new LinkedHashMap<>();
         conversion.plan().metadata().forEach((key, value) -> metadata.put(key, value.value()));
         return new SynthModelFiles(
-                Path.of(specification),
-                Collections.unmodifiableMap(metadata),
-                conversion.items(),
-                Arena.ofShared());
+                Path.of(specification), Collections.unmodifiableMap(metadata), conversion.items(), Arena.ofShared());
     }
 
     @Override
@@ -129,8 +125,8 @@ public final class SynthModelFiles implements ModelFiles {
         }
         long rowBytes = item.target().rowBytes();
         if (offset % rowBytes != 0 || bytes % rowBytes != 0) {
-            throw new IllegalArgumentException(
-                    bytes + " bytes at " + offset + " are not whole rows of " + rowBytes + " bytes of " + tensor.name());
+            throw new IllegalArgumentException(bytes + " bytes at " + offset + " are not whole rows of " + rowBytes
+                    + " bytes of " + tensor.name());
         }
         makeRows(item, offset / rowBytes, bytes / rowBytes, target);
     }

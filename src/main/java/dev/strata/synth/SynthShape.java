@@ -22,7 +22,8 @@ public record SynthShape(String name, String published, Map<String, Object> conf
      */
     public static SynthShape load(String name) {
         if (!NAMES.contains(name)) {
-            throw new IllegalArgumentException("shape " + name + " is unknown; possible are " + String.join(", ", NAMES));
+            throw new IllegalArgumentException(
+                    "shape " + name + " is unknown; possible are " + String.join(", ", NAMES));
         }
         try (InputStream stream = SynthShape.class.getResourceAsStream(name + ".json")) {
             if (stream == null) {
@@ -30,8 +31,7 @@ public record SynthShape(String name, String published, Map<String, Object> conf
             }
             Map<String, Object> described =
                     JsonFile.parse(name + ".json", new String(stream.readAllBytes(), StandardCharsets.UTF_8));
-            return new SynthShape(
-                    name, JsonFile.text(described, "published"), JsonFile.object(described, "config"));
+            return new SynthShape(name, JsonFile.text(described, "published"), JsonFile.object(described, "config"));
         } catch (IOException exception) {
             throw new UncheckedIOException(exception);
         }

@@ -51,8 +51,9 @@ public record SynthSpec(
                 case "ngram" -> ngramRows = number(key, value, 2, 100_000_000);
                 case "seed" -> seed = number(key, value, 0, Long.MAX_VALUE);
                 case "skew" -> skew = real(value);
-                default -> throw new IllegalArgumentException(
-                        part + " is unknown; possible are a type, layers=N, dense=TYPE, skew=A, ngram=N, seed=N");
+                default ->
+                    throw new IllegalArgumentException(
+                            part + " is unknown; possible are a type, layers=N, dense=TYPE, skew=A, ngram=N, seed=N");
             }
         }
         SynthShape.load(parts.getFirst());

@@ -153,11 +153,7 @@ final class SynthTensors {
         constant(to + "ple_norm_query.weight", wide, 1);
         constant(to + "ple_norm_conv.weight", wide, 1);
         long seed = seed(to + "ple_conv1d");
-        parameter(
-                to + "ple_conv1d.weight",
-                wide,
-                shape.size("ple_conv_kernel_size"),
-                i -> Mix.normal(seed, i) * 0.1);
+        parameter(to + "ple_conv1d.weight", wide, shape.size("ple_conv_kernel_size"), i -> Mix.normal(seed, i) * 0.1);
     }
 
     private void experts(String to) {
@@ -173,8 +169,7 @@ final class SynthTensors {
             dense(to + "ffn_up_shexp.weight", shared, hidden, 1);
             dense(to + "ffn_down_shexp.weight", hidden, shared, residual());
             long seed = seed(to + "gate_shexp");
-            parameter(
-                    to + "ffn_gate_inp_shexp.weight", 1, hidden, i -> Mix.normal(seed, i) / Math.sqrt(hidden));
+            parameter(to + "ffn_gate_inp_shexp.weight", 1, hidden, i -> Mix.normal(seed, i) / Math.sqrt(hidden));
         }
     }
 
@@ -224,10 +219,8 @@ final class SynthTensors {
 
     private void stacked(String name, long experts, long rows, int width, double gain) {
         QuantType type = TypePlan.fitting(spec.expertType(), width);
-        Rows made = rows(
-                name, type, experts * rows, width, 0, gain / Math.sqrt(width), type == QuantType.NVFP4);
-        tensors.add(
-                new OutputTensor(name, List.of(experts, rows, (long) width), made, TensorRole.EXPERTS, false));
+        Rows made = rows(name, type, experts * rows, width, 0, gain / Math.sqrt(width), type == QuantType.NVFP4);
+        tensors.add(new OutputTensor(name, List.of(experts, rows, (long) width), made, TensorRole.EXPERTS, false));
     }
 
     private Rows rows(

@@ -12,16 +12,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class OutputParserTest {
-    private static final List<Tool> TOOLS = List.of(
-            new Tool(
-                    "get_weather",
-                    "",
-                    """
+    private static final List<Tool> TOOLS =
+            List.of(new Tool("get_weather", "", """
                     {"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"},"units":{"enum":["C","F"]},
                      "note":{"type":["string","null"]},"tags":{"type":"array"},"deep":{"$ref":"#/$defs/d"},"on":{"type":"boolean"}},
-                     "$defs":{"d":{"type":"object"}}}""",
-                    "{}"),
-            new Tool("ping", "", "{}", "{}"));
+                     "$defs":{"d":{"type":"object"}}}""", "{}"), new Tool("ping", "", "{}", "{}"));
 
     /** An answer put together again. */
     private record Answer(String reasoning, String content, List<String> calls) {}
@@ -73,7 +68,9 @@ class OutputParserTest {
         assertEquals(new Answer("never closed", "", List.of()), whole("never closed", true, true));
         assertEquals(new Answer("never closed", "", List.of()), whole("\n<think>\nnever closed\n</thi", false, true));
         assertEquals(new Answer("", "no block", List.of()), whole("no block"));
-        assertEquals(new Answer("  two\n lines", "  kept\n\n", List.of()), whole("<think>\n  two\n lines\n\n</think>\n  kept\n\n"));
+        assertEquals(
+                new Answer("  two\n lines", "  kept\n\n", List.of()),
+                whole("<think>\n  two\n lines\n\n</think>\n  kept\n\n"));
     }
 
     @Test
@@ -85,7 +82,9 @@ class OutputParserTest {
         assertEquals(
                 new Answer("", "<tool_call>\n{\"name\": NAME, \"arguments\": ARGUMENTS}\n</tool_call>", List.of()),
                 whole("<tool_call>\n{\"name\": NAME, \"arguments\": ARGUMENTS}\n</tool_call>"));
-        assertEquals(new Answer("", "a < b <tool <x> <function=nobody> y", List.of()), whole("a < b <tool <x> <function=nobody> y"));
+        assertEquals(
+                new Answer("", "a < b <tool <x> <function=nobody> y", List.of()),
+                whole("a < b <tool <x> <function=nobody> y"));
         assertEquals(new Answer("", "1 <", List.of()), whole("1 <"));
         String call = "<tool_call>\n{\"name\": \"ping\", \"arguments\": {}}\n</tool_call>";
         assertEquals(new Answer("", call, List.of()), parse(parser(true, false, List.of()), List.of(call), false));
@@ -95,13 +94,17 @@ class OutputParserTest {
     void hermesCalls() {
         assertEquals(
                 new Answer("", "", List.of("get_weather {\"city\": \"Oslo\", \"days\": 2}")),
-                whole("<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\", \"days\": 2}}\n</tool_call>"));
+                whole(
+                        "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\", \"days\": 2}}\n</tool_call>"));
         assertEquals(
                 new Answer("why", "Let me see.", List.of("ping {}", "get_weather {\"city\": \"a}\\\"</tool_call>{\"}")),
-                whole("<think>\nwhy\n</think>\n\nLet me see.\n<tool_call>\n{\"name\": \"ping\", \"arguments\": {}}\n</tool_call>\n"
-                        + "<tool_call>\n{\"arguments\": {\"city\": \"a}\\\"</tool_call>{\"}, \"name\": \"get_weather\", \"id\": 3}\n</tool_call>\n"));
+                whole(
+                        "<think>\nwhy\n</think>\n\nLet me see.\n<tool_call>\n{\"name\": \"ping\", \"arguments\": {}}\n</tool_call>\n"
+                                + "<tool_call>\n{\"arguments\": {\"city\": \"a}\\\"</tool_call>{\"}, \"name\": \"get_weather\", \"id\": 3}\n</tool_call>\n"));
         assertEquals(new Answer("", "", List.of("ping {}")), whole("<tool_call>{\"name\":\"ping\"}</tool_call>"));
-        assertEquals(new Answer("", "", List.of("ping {}")), whole("<tool_call>{\"name\":\"ping\",\"arguments\":null}</tool_call>"));
+        assertEquals(
+                new Answer("", "", List.of("ping {}")),
+                whole("<tool_call>{\"name\":\"ping\",\"arguments\":null}</tool_call>"));
         assertEquals(
                 new Answer("", "", List.of("ping {\"a\": \"x\\ny\"}")),
                 whole("<tool_call>{\"name\": \"ping\", \"arguments\": \"{\\\"a\\\": \\\"x\\\\ny\\\"}\"}</tool_call>"));
@@ -113,7 +116,8 @@ class OutputParserTest {
                 whole("<tool_call>{\"name\": \"ping\", \"arguments\": {}}</tool_call>and text"));
         assertEquals(
                 new Answer("", "", List.of("ping {}", "ping {}")),
-                whole("<tool_call>{\"name\": \"ping\", \"arguments\": {}}\n<tool_call>{\"name\": \"ping\", \"arguments\": {}}"));
+                whole(
+                        "<tool_call>{\"name\": \"ping\", \"arguments\": {}}\n<tool_call>{\"name\": \"ping\", \"arguments\": {}}"));
     }
 
     @Test
@@ -122,22 +126,28 @@ class OutputParserTest {
                 new Answer(
                         "",
                         "",
-                        List.of("get_weather {\"city\": \"Os\\\"lo\\nx\", \"days\": 3, \"units\": \"C\", \"note\": null, \"tags\": [1, \"a\"], \"deep\": {\"k\": 1}, \"on\": true, \"other\": \"12\"}")),
-                whole("<tool_call>\n<function=get_weather>\n<parameter=city>\nOs\"lo\nx\n</parameter>\n<parameter=days>\n3\n</parameter>\n"
-                        + "<parameter=units>\nC\n</parameter>\n<parameter=note>\nnull\n</parameter>\n<parameter=tags>\n[1, \"a\"]\n</parameter>\n"
-                        + "<parameter=deep>\n{\"k\": 1}\n</parameter>\n<parameter=on>\nTrue\n</parameter>\n<parameter=other>\n12\n</parameter>\n</function>\n</tool_call>"));
+                        List.of(
+                                "get_weather {\"city\": \"Os\\\"lo\\nx\", \"days\": 3, \"units\": \"C\", \"note\": null, \"tags\": [1, \"a\"], \"deep\": {\"k\": 1}, \"on\": true, \"other\": \"12\"}")),
+                whole(
+                        "<tool_call>\n<function=get_weather>\n<parameter=city>\nOs\"lo\nx\n</parameter>\n<parameter=days>\n3\n</parameter>\n"
+                                + "<parameter=units>\nC\n</parameter>\n<parameter=note>\nnull\n</parameter>\n<parameter=tags>\n[1, \"a\"]\n</parameter>\n"
+                                + "<parameter=deep>\n{\"k\": 1}\n</parameter>\n<parameter=on>\nTrue\n</parameter>\n<parameter=other>\n12\n</parameter>\n</function>\n</tool_call>"));
         assertEquals(
                 new Answer("", "", List.of("get_weather {\"city\": \"12\", \"days\": \"many\"}")),
-                whole("<tool_call>\n<function=get_weather>\n<parameter=city>\n12\n</parameter>\n<parameter=days>\nmany\n</parameter>\n</function>\n</tool_call>"));
+                whole(
+                        "<tool_call>\n<function=get_weather>\n<parameter=city>\n12\n</parameter>\n<parameter=days>\nmany\n</parameter>\n</function>\n</tool_call>"));
         assertEquals(
                 new Answer("", "", List.of("ping {}", "ping {}")),
-                whole("<tool_call>\n<function=ping>\n</function>\n</tool_call>\n<tool_call>\n<function=ping></function>\n</tool_call>"));
+                whole(
+                        "<tool_call>\n<function=ping>\n</function>\n</tool_call>\n<tool_call>\n<function=ping></function>\n</tool_call>"));
         assertEquals(
                 new Answer("", "Now:", List.of("get_weather {\"city\": \"<b> </p\"}")),
-                whole("Now:\n<function=get_weather>\n<parameter=city>\n<b> </p\n</parameter>\n</function>\n</tool_call>"));
+                whole(
+                        "Now:\n<function=get_weather>\n<parameter=city>\n<b> </p\n</parameter>\n</function>\n</tool_call>"));
         assertEquals(
                 new Answer("", "", List.of("get_weather {\"city\": \"a\", \"days\": 1}")),
-                whole("<tool_call>\n<function=get_weather>\n<parameter=city>\na\n<parameter=days>\n1\n</function>\n</tool_call>"));
+                whole(
+                        "<tool_call>\n<function=get_weather>\n<parameter=city>\na\n<parameter=days>\n1\n</function>\n</tool_call>"));
     }
 
     @Test
@@ -148,7 +158,13 @@ class OutputParserTest {
         assertEquals(
                 new Answer("", "", List.of("get_weather {\"city\": \"Os")),
                 whole("<tool_call>\n<function=get_weather>\n<parameter=city>\nOs", false, true));
-        for (String cut : List.of("<tool_call", "<tool_call>", "<tool_call>\n{\"na", "<tool_call>\n{\"name\": \"get_we", "<tool_call>\n<function=get", "<funct")) {
+        for (String cut : List.of(
+                "<tool_call",
+                "<tool_call>",
+                "<tool_call>\n{\"na",
+                "<tool_call>\n{\"name\": \"get_we",
+                "<tool_call>\n<function=get",
+                "<funct")) {
             assertEquals(new Answer("", "text", List.of()), whole("text\n" + cut, false, true), cut);
         }
         assertEquals(new Answer("", "", List.of("ping ")), whole("<tool_call>\n{\"name\": \"ping\", ", false, true));
@@ -179,9 +195,32 @@ class OutputParserTest {
     @Test
     void everyCuttingGivesTheSameAnswer() {
         List<String> bits = List.of(
-                "<think>", "</think>", "<tool_call>", "</tool_call>", "\n", "{\"name\": \"ping\", \"arguments\": {\"a\": \"b\\\"c\"}}", "{\"name\": \"get_weather\"",
-                ", \"arguments\": {\"days\": 1}}", "<function=get_weather>", "<function=x>", "<parameter=city>", "<parameter=days>", "</parameter>", "</function>",
-                "text", " ", "<", "</", "é😀", "{", "}", "\"", "3", "<tool_", "\n\n", "name");
+                "<think>",
+                "</think>",
+                "<tool_call>",
+                "</tool_call>",
+                "\n",
+                "{\"name\": \"ping\", \"arguments\": {\"a\": \"b\\\"c\"}}",
+                "{\"name\": \"get_weather\"",
+                ", \"arguments\": {\"days\": 1}}",
+                "<function=get_weather>",
+                "<function=x>",
+                "<parameter=city>",
+                "<parameter=days>",
+                "</parameter>",
+                "</function>",
+                "text",
+                " ",
+                "<",
+                "</",
+                "é😀",
+                "{",
+                "}",
+                "\"",
+                "3",
+                "<tool_",
+                "\n\n",
+                "name");
         Random random = new Random(23);
         for (int round = 0; round < 6_000; round++) {
             StringBuilder text = new StringBuilder();
@@ -208,7 +247,8 @@ class OutputParserTest {
         long start = System.nanoTime();
         whole("<tool_call>".repeat(40_000));
         whole("<tool_call>{\"x\":\"".repeat(20_000));
-        whole("<tool_call>\n{\"name\": \"ping\", \"arguments\": {\"a\": \"" + "x".repeat(1_000_000) + "\"}}</tool_call>");
+        whole("<tool_call>\n{\"name\": \"ping\", \"arguments\": {\"a\": \"" + "x".repeat(1_000_000)
+                + "\"}}</tool_call>");
         whole("<tool_call>\n<function=get_weather>\n<parameter=city>\n" + "x<".repeat(500_000));
         assertTrue(System.nanoTime() - start < 60_000_000_000L);
     }

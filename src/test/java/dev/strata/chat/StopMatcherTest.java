@@ -65,7 +65,11 @@ class StopMatcherTest {
     private static String expected(String text, List<String> stops) {
         for (int end = 1; end <= text.length(); end++) {
             String head = text.substring(0, end);
-            int longest = stops.stream().filter(head::endsWith).mapToInt(String::length).max().orElse(0);
+            int longest = stops.stream()
+                    .filter(head::endsWith)
+                    .mapToInt(String::length)
+                    .max()
+                    .orElse(0);
             if (longest > 0) {
                 return head.substring(0, end - longest);
             }

@@ -61,8 +61,7 @@ class CliPiecesTest {
         Files.createFile(folder.resolve("m-00002-of-00002.gguf"));
         assertEquals(first, ModelPath.resolve(folder));
         Files.createFile(folder.resolve("other.gguf"));
-        ConfigurationException error =
-                assertThrows(ConfigurationException.class, () -> ModelPath.resolve(folder));
+        ConfigurationException error = assertThrows(ConfigurationException.class, () -> ModelPath.resolve(folder));
         assertTrue(String.valueOf(error.getMessage()).contains("other.gguf"));
     }
 

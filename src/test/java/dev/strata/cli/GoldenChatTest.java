@@ -52,8 +52,18 @@ class GoldenChatTest {
             conversations = json.readTree(in);
         }
         EngineOptions engine = new EngineOptions(
-                BackendChoice.AUTO, 2, KvFormat.F16, 1024, 2, 128, 16, 8, 2048, -1,
-                EngineOptions.Speculation.DEFAULTS, false);
+                BackendChoice.AUTO,
+                2,
+                KvFormat.F16,
+                1024,
+                2,
+                128,
+                16,
+                8,
+                2048,
+                -1,
+                EngineOptions.Speculation.DEFAULTS,
+                false);
         serving = Serving.start(
                 new Options(model, List.of("tiny"), engine, Variables.defaults()),
                 ServerOptions.of("127.0.0.1", 0),
@@ -75,8 +85,7 @@ class GoldenChatTest {
     }
 
     private HttpResponse<String> send(String path, ObjectNode body) throws IOException, InterruptedException {
-        HttpRequest request = HttpRequest.newBuilder(
-                        URI.create(serving.server().address() + path))
+        HttpRequest request = HttpRequest.newBuilder(URI.create(serving.server().address() + path))
                 .header("content-type", "application/json")
                 .timeout(Duration.ofSeconds(60))
                 .POST(HttpRequest.BodyPublishers.ofString(body.toString()))
@@ -114,8 +123,8 @@ class GoldenChatTest {
                     .strip();
             if (visible.startsWith("<tool_call>")) {
                 assertEquals("tool_calls", answer.at("/choices/0/finish_reason").asText());
-                JsonNode call = json.readTree(
-                        visible.substring("<tool_call>".length(), visible.indexOf("</tool_call>")));
+                JsonNode call =
+                        json.readTree(visible.substring("<tool_call>".length(), visible.indexOf("</tool_call>")));
                 assertEquals(call.get("name"), message.at("/tool_calls/0/function/name"));
                 assertEquals(
                         call.get("arguments"),
@@ -170,7 +179,10 @@ class GoldenChatTest {
     @ValueSource(booleans = {false, true})
     void sampledTextFollowsTheSeed(boolean stream) throws IOException, InterruptedException {
         ObjectNode body = json.createObjectNode();
-        body.put("prompt", "The sea is").put("max_tokens", 24).put("temperature", 1.0).put("stream", stream);
+        body.put("prompt", "The sea is")
+                .put("max_tokens", 24)
+                .put("temperature", 1.0)
+                .put("stream", stream);
         String one = send("/v1/completions", body.put("seed", 7)).body();
         String two = send("/v1/completions", body.put("seed", 7)).body();
         String other = send("/v1/completions", body.put("seed", 8)).body();
@@ -185,7 +197,8 @@ class GoldenChatTest {
         StringBuilder text = new StringBuilder();
         for (String line : body.split("\n", -1)) {
             if (line.startsWith("data: {")) {
-                text.append(json.readTree(line.substring(6)).at("/choices/0/text").asText());
+                text.append(
+                        json.readTree(line.substring(6)).at("/choices/0/text").asText());
             }
         }
         assertTrue(body.contains("data: [DONE]"));
@@ -230,7 +243,9 @@ class GoldenChatTest {
         body.put("tool_choice", "required").put("max_tokens", 200);
         JsonNode answer = post("/v1/chat/completions", body);
         assertEquals("tool_calls", answer.at("/choices/0/finish_reason").asText());
-        assertEquals("get_time", answer.at("/choices/0/message/tool_calls/0/function/name").asText());
+        assertEquals(
+                "get_time",
+                answer.at("/choices/0/message/tool_calls/0/function/name").asText());
     }
 
     @Test

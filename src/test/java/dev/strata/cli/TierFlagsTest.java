@@ -31,9 +31,10 @@ class TierFlagsTest {
                 "STRATA_IQ_MT_MIN", "1",
                 "STRATA_ARENA_PIN_GIB", "none"));
         CommandLine line = new CommandLine(new StrataCommand()).setCaseInsensitiveEnumValuesAllowed(true);
-        line.parseArgs(("--serve --model m.gguf --expert-cache auto --vram-reserve-mib 2048 --prefill auto:32768 --spec 6"
-                        + " --spec-min-p 0.7 --max-context 262144 --kv int8")
-                .split(" "));
+        line.parseArgs(
+                ("--serve --model m.gguf --expert-cache auto --vram-reserve-mib 2048 --prefill auto:32768 --spec 6"
+                                + " --spec-min-p 0.7 --max-context 262144 --kv int8")
+                        .split(" "));
         TierOptions identity = options(
                 "--expert-cache 3000 --vram-reserve-mib 2048 --prefill auto --pcie-frac 0 --adapt-every 1000000",
                 variables);
@@ -61,8 +62,8 @@ class TierFlagsTest {
                         () -> options("--resident-budget-gib 16 --expert-cache-device1 4000"))
                 .getMessage());
         assertTrue(budget.contains("STRATA_RESIDENT_REMOTE=1"), budget);
-        String alone = String.valueOf(
-                assertThrows(ConfigurationException.class, () -> options("--expert-cache-device2 4000"))
+        String alone =
+                String.valueOf(assertThrows(ConfigurationException.class, () -> options("--expert-cache-device2 4000"))
                         .getMessage());
         assertTrue(alone.contains("one card only"), alone);
         assertThrows(

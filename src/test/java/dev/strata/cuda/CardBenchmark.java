@@ -34,8 +34,8 @@ public final class CardBenchmark {
                 .withOverlap(!Boolean.getBoolean("strata.no.overlap"))
                 .withGraphs(!Boolean.getBoolean("strata.no.graphs"));
         try (CudaBackend backend = Cards.open(options);
-                SyntheticFiles files = new SyntheticFiles(
-                        layers, QuantType.valueOf(arguments[1]), QuantType.valueOf(arguments[2]));
+                SyntheticFiles files =
+                        new SyntheticFiles(layers, QuantType.valueOf(arguments[1]), QuantType.valueOf(arguments[2]));
                 Arena arena = Arena.ofShared()) {
             System.out.println(backend.description());
             long start = System.nanoTime();
@@ -75,7 +75,8 @@ public final class CardBenchmark {
             pass(past, rows, past + rows == length ? new int[] {rows - 1} : new int[0]);
         }
         double seconds = (System.nanoTime() - start) / 1e9;
-        System.out.printf("prompt of %d in chunks of %d: %.1f ms, %.0f tok/s%n", length, chunk, 1e3 * seconds, length / seconds);
+        System.out.printf(
+                "prompt of %d in chunks of %d: %.1f ms, %.0f tok/s%n", length, chunk, 1e3 * seconds, length / seconds);
     }
 
     private void decode(String what, int past, int rows) {
@@ -96,6 +97,8 @@ public final class CardBenchmark {
     private void pass(int past, int rows, int[] wanted) {
         int[] tokens = random.ints(rows, 0, 150000).toArray();
         model.forward(
-                new Batch(tokens, List.of(new Batch.Segment(0, rows, past, pages, 0, new int[0])), false), wanted, logits);
+                new Batch(tokens, List.of(new Batch.Segment(0, rows, past, pages, 0, new int[0])), false),
+                wanted,
+                logits);
     }
 }

@@ -28,11 +28,7 @@ class CudaLogitsTest {
     @ParameterizedTest
     @ValueSource(strings = {"qwen3_moe", "qwen3_next", "qwen3_5_moe", "qwen4_exp"})
     void float32Logits(String name) {
-        check(
-                name,
-                CudaOptions.defaults().withPrecision(Precision.F32),
-                KvFormat.F32,
-                CudaLogitsTest::assertClose);
+        check(name, CudaOptions.defaults().withPrecision(Precision.F32), KvFormat.F32, CudaLogitsTest::assertClose);
     }
 
     @ParameterizedTest

@@ -38,7 +38,8 @@ class KernelSourcesTest {
                 }
                 kernels++;
                 boolean called = waits.entrySet().stream()
-                        .anyMatch(entry -> entry.getValue() && body.matches("(?s).*\\b" + entry.getKey() + "(<[^>]*>)?\\(.*"));
+                        .anyMatch(entry ->
+                                entry.getValue() && body.matches("(?s).*\\b" + entry.getKey() + "(<[^>]*>)?\\(.*"));
                 if (!itself && !called) {
                     careless.add(source.getFileName() + ": " + function.group(2));
                 }
@@ -57,7 +58,9 @@ class KernelSourcesTest {
 
     private static List<Path> sources() throws IOException {
         try (Stream<Path> files = Files.list(Path.of("native/cuda"))) {
-            return files.filter(file -> file.toString().endsWith(".cu")).sorted().toList();
+            return files.filter(file -> file.toString().endsWith(".cu"))
+                    .sorted()
+                    .toList();
         }
     }
 

@@ -176,10 +176,6 @@ class PlacedExpertsTest {
             return PinnedRanges.none(source.arenaLayout());
         }
         return ArenaPinner.pin(
-                backend.device(),
-                arena,
-                PinPlan.wholeLayers(source.arenaLayout(), pin),
-                pin,
-                (layer, expert) -> false);
+                backend.device(), arena, PinPlan.wholeLayers(source.arenaLayout(), pin), pin, (layer, expert) -> false);
     }
 }

@@ -80,8 +80,7 @@ final class SyntheticFiles implements ModelFiles {
             dimensions.add(dimension);
             elements *= dimension;
         }
-        tensors.put(
-                name, new TensorEntry(name, type, type.name(), dimensions, path(), 0, type.bytes(elements)));
+        tensors.put(name, new TensorEntry(name, type, type.name(), dimensions, path(), 0, type.bytes(elements)));
     }
 
     int layers() {
@@ -137,7 +136,12 @@ final class SyntheticFiles implements ModelFiles {
                 .mapToLong(TensorEntry::bytes)
                 .max()
                 .orElse(0);
-        long unit = PATTERN_BYTES / (256L * type.blockBytes()) * type.blockBytes() * 256 / type.blockBytes() * type.blockBytes();
+        long unit = PATTERN_BYTES
+                / (256L * type.blockBytes())
+                * type.blockBytes()
+                * 256
+                / type.blockBytes()
+                * type.blockBytes();
         int elements = (int) (unit / type.blockBytes() * type.blockElements());
         float[] values = new float[elements];
         Random random = new Random(7);

@@ -334,16 +334,15 @@ class DevicePlacementTest {
                 ExpertArena arena = arena();
                 source = TieredExpertSource.resident(arena);
                 PinSetting cap = new PinSetting.AtMost(pinnedLayers * MODEL.layerBytes(0));
-                pinned = ArenaPinner.pin(
-                        device, arena, PinPlan.wholeLayers(MODEL, cap), cap, (layer, expert) -> false);
+                pinned = ArenaPinner.pin(device, arena, PinPlan.wholeLayers(MODEL, cap), cap, (layer, expert) -> false);
             } else if (budget == 0) {
                 source = TieredExpertSource.file(failing);
                 pinned = PinnedRanges.none(MODEL);
             } else {
                 source = TieredExpertSource.budget(
                         failing, profile.ranking(), budget * MODEL.maxStride() + 30_000, 2, LoadProgress.NONE);
-                pinned = PinnedRanges.none(java.util.Objects.requireNonNull(source.arena())
-                        .arenaLayout());
+                pinned = PinnedRanges.none(
+                        java.util.Objects.requireNonNull(source.arena()).arenaLayout());
             }
             placement = ExpertTiers.place(device, source, pinned, profile, settings(slots, borrow));
             pass = new FakePass(device, placement, MODEL.layers(), USED, 64);

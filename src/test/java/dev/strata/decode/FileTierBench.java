@@ -79,7 +79,9 @@ final class FileTierBench {
     }
 
     public static void main(String[] arguments) throws IOException, InterruptedException {
-        FileTierBench bench = new FileTierBench(Path.of(arguments[0]), Double.parseDouble(arguments[1]),
+        FileTierBench bench = new FileTierBench(
+                Path.of(arguments[0]),
+                Double.parseDouble(arguments[1]),
                 arguments.length > 2 ? Integer.parseInt(arguments[2]) : FileExpertSource.DEPTH);
         bench.write();
         System.out.println("| what | GB/s | requests | mean MiB | read / unique |");
@@ -195,8 +197,8 @@ final class FileTierBench {
                 OptionalInt.of(batch));
         PlacementSettings settings = new PlacementSettings(
                 128, 1 << 20, 1024, true, false, overrides, true, false, SlotAdaptation.DEFAULTS, 0, 8);
-        PinnedRanges none =
-                PinnedRanges.none(source.arena() == null ? layout : source.arena().arenaLayout());
+        PinnedRanges none = PinnedRanges.none(
+                source.arena() == null ? layout : source.arena().arenaLayout());
         try (FakeDevice device = FakeDevice.threaded(1L << 30).withoutCalls();
                 DevicePlacement placement = ExpertTiers.place(device, source, none, profile, settings);
                 FakeStreams streams = new FakeStreams(device)) {

@@ -37,8 +37,7 @@ final class AttentionRun implements AutoCloseable {
         Tensor out = fixture.output(rows, shape.queryColumns());
         fixture.ops().pass("attention", batch, () -> {
             fixture.ops()
-                    .attentionInputs(
-                            shape, projected, keys, values, queryNorm, keyNorm, kv, batch, queries, gates);
+                    .attentionInputs(shape, projected, keys, values, queryNorm, keyNorm, kv, batch, queries, gates);
             fixture.ops().attention(shape, queries, kv, selection, gates, batch, out);
         });
         return gates == null

@@ -27,9 +27,10 @@ final class DeltaCases {
     }
 
     private static OpCase run(DeltaShape shape, int rows) {
-        String name = "delta net " + shape.keyHeads() + "/" + shape.valueHeads() + " heads of " + shape.keySize() + " x "
-                + shape.valueSize() + ", kernel " + shape.kernel() + (shape.tiledHeads() ? ", tiled" : "")
-                + (shape.sigmoidGate() ? ", sigmoid" : "") + ", " + rows + " rows";
+        String name =
+                "delta net " + shape.keyHeads() + "/" + shape.valueHeads() + " heads of " + shape.keySize() + " x "
+                        + shape.valueSize() + ", kernel " + shape.kernel() + (shape.tiledHeads() ? ", tiled" : "")
+                        + (shape.sigmoidGate() ? ", sigmoid" : "") + ", " + rows + " rows";
         return new OpCase(name, Kind.FLOAT, f -> {
             try (DeltaRun run = new DeltaRun(f, shape)) {
                 float[] first = run.pass(OpFixture.batch(rows, 0, false));
@@ -60,9 +61,7 @@ final class DeltaCases {
             try (DeltaRun run = new DeltaRun(f, new DeltaShape(2, 4, 32, 32, 4, false, false, 1e-6f))) {
                 run.pass(OpFixture.batch(9, 0, false));
                 Batch window = new Batch(
-                        new int[4 + 2],
-                        List.of(OpFixture.segment(0, 4, 9, 0), OpFixture.segment(4, 2, 0, 1)),
-                        true);
+                        new int[4 + 2], List.of(OpFixture.segment(0, 4, 9, 0), OpFixture.segment(4, 2, 0, 1)), true);
                 float[] tried = run.pass(window);
                 f.ops().commit(window, 0, accepted);
                 f.ops().commit(window, 1, 1);
@@ -82,9 +81,7 @@ final class DeltaCases {
                 f.backend().copySlot(run.state(), 0, 3);
                 f.backend().clearSlot(run.state(), 0);
                 Batch next = new Batch(
-                        new int[2 + 2],
-                        List.of(OpFixture.segment(0, 2, 9, 3), OpFixture.segment(2, 2, 0, 0)),
-                        false);
+                        new int[2 + 2], List.of(OpFixture.segment(0, 2, 9, 3), OpFixture.segment(2, 2, 0, 0)), false);
                 return new float[][] {run.pass(next)};
             }
         });
@@ -122,8 +119,11 @@ final class DeltaCases {
             Tensor beta = fixture.input(rows, shape.valueHeads());
             Tensor alpha = fixture.input(rows, shape.valueHeads(), 2);
             Tensor out = fixture.output(rows, shape.valueColumns());
-            fixture.ops().pass("delta net", batch, () -> fixture.ops()
-                    .deltaNet(shape, weights, qkv, z, beta, alpha, state, batch, out));
+            fixture.ops()
+                    .pass(
+                            "delta net",
+                            batch,
+                            () -> fixture.ops().deltaNet(shape, weights, qkv, z, beta, alpha, state, batch, out));
             return fixture.read(out);
         }
 

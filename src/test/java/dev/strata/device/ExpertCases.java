@@ -82,8 +82,7 @@ final class ExpertCases {
 
     private static OpCase allRowsToOneExpert() {
         return new OpCase("experts, all rows to one", Kind.PRODUCT, f -> {
-            ExpertLayout layout =
-                    new ExpertLayout(0, 5, 64, 32, QuantType.Q8_0, QuantType.Q8_0, QuantType.Q8_0, false);
+            ExpertLayout layout = new ExpertLayout(0, 5, 64, 32, QuantType.Q8_0, QuantType.Q8_0, QuantType.Q8_0, false);
             ExpertLayer layer = f.backend().experts(MemoryExperts.random(f, layout, true), 0);
             Routing routing = f.backend().routing(33, 1);
             f.setRouting(routing, IntStream.generate(() -> 4).limit(33).toArray(), f.gaussian(33, 0.1, 1));

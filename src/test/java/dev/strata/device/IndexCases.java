@@ -25,8 +25,7 @@ final class IndexCases {
         String name = "sparse attention, " + heads + " index heads of " + headSize + ", best " + budget + " blocks of "
                 + block + ", " + rows + " rows after " + past;
         return new OpCase(name, Kind.FLOAT, f -> {
-            IndexerShape shape =
-                    new IndexerShape(heads, headSize, Rope.plain(headSize / 2, 1e6), block, budget, 1e-6f);
+            IndexerShape shape = new IndexerShape(heads, headSize, Rope.plain(headSize / 2, 1e6), block, budget, 1e-6f);
             try (Sparse sparse = new Sparse(f, shape)) {
                 if (past > 0) {
                     sparse.pass(OpFixture.batch(past, 0, false));
@@ -62,8 +61,7 @@ final class IndexCases {
         Sparse(OpFixture fixture, IndexerShape shape) {
             this.fixture = fixture;
             this.shape = shape;
-            this.attention =
-                    new AttentionRun(fixture, AttentionCases.shape(4, 2, 64, 16, true), KvFormat.F32, true);
+            this.attention = new AttentionRun(fixture, AttentionCases.shape(4, 2, 64, 16, true), KvFormat.F32, true);
             this.index = fixture.backend().index(shape, OpFixture.PAGES);
             this.selection = fixture.backend().selection(shape, 256, OpFixture.PAGES * Batch.PAGE);
             this.queryNorm = fixture.parameter(1, shape.headSize(), 1, 0.2);

@@ -131,7 +131,9 @@ public final class OpFixture implements AutoCloseable {
     /** A segment whose pages (and slot) differ from those of other {@code slot} values below 4. */
     static Batch.Segment segment(int firstRow, int rows, int past, int slot) {
         int count = (past + rows + Batch.PAGE - 1) / Batch.PAGE;
-        int[] pages = IntStream.range(0, count).map(i -> 4 * (PAGES / 4 - 1 - i) + slot).toArray();
+        int[] pages = IntStream.range(0, count)
+                .map(i -> 4 * (PAGES / 4 - 1 - i) + slot)
+                .toArray();
         return new Batch.Segment(firstRow, rows, past, pages, slot, new int[0]);
     }
 

@@ -10,8 +10,8 @@ import java.util.Set;
 /** Products with matrices of every stored type. */
 final class ProductCases {
     /** All types that matrices are stored in. */
-    static final Set<QuantType> TYPES = EnumSet.complementOf(
-            EnumSet.of(QuantType.I8, QuantType.I16, QuantType.I32, QuantType.I64, QuantType.F64));
+    static final Set<QuantType> TYPES =
+            EnumSet.complementOf(EnumSet.of(QuantType.I8, QuantType.I16, QuantType.I32, QuantType.I64, QuantType.F64));
 
     private ProductCases() {}
 

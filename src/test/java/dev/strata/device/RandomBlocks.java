@@ -15,7 +15,8 @@ final class RandomBlocks {
 
     static MemorySegment matrix(QuantType type, int outputs, int inputs, Random random, Arena arena) {
         long rowBytes = type.bytes(inputs);
-        MemorySegment data = arena.allocate(Math.max(64, outputs * rowBytes), 64).asSlice(0, outputs * rowBytes);
+        MemorySegment data =
+                arena.allocate(Math.max(64, outputs * rowBytes), 64).asSlice(0, outputs * rowBytes);
         long blocks = (long) outputs * inputs / type.blockElements();
         byte[] bytes = new byte[type.blockBytes()];
         for (long block = 0; block < blocks; block++) {
@@ -33,10 +34,7 @@ final class RandomBlocks {
             case F32 -> data.set(FLOAT, at, (float) random.nextGaussian() * 0.2f);
             case F16 -> half(data, at, random, 0.2f);
             case BF16 ->
-                data.set(
-                        SHORT,
-                        at,
-                        (short) (Float.floatToRawIntBits((float) random.nextGaussian() * 0.2f) >>> 16));
+                data.set(SHORT, at, (short) (Float.floatToRawIntBits((float) random.nextGaussian() * 0.2f) >>> 16));
             case Q4_0, Q5_0, Q8_0, IQ4_NL, Q1_0, Q2_0, IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS, IQ3_S, IQ1_S, IQ4_XS ->
                 scale(data, at, type, random);
             case Q4_1, Q5_1, Q4_K, Q5_K -> {

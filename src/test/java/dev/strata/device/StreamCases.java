@@ -31,7 +31,8 @@ final class StreamCases {
     }
 
     private static OpCase mix(int rows, int streams, int hidden, int lowRank, QuantType type, boolean inject) {
-        String name = "hyper mix " + type + ", " + rows + " rows of " + streams + " x " + hidden + ", low rank " + lowRank;
+        String name =
+                "hyper mix " + type + ", " + rows + " rows of " + streams + " x " + hidden + ", low rank " + lowRank;
         return new OpCase(name, Kind.PRODUCT, f -> {
             int columns = streams * hidden;
             HyperWeights weights = new HyperWeights(
@@ -45,9 +46,7 @@ final class StreamCases {
             Tensor out = f.output(rows, hidden);
             Tensor scalars = inject ? f.output(rows, streams) : null;
             f.ops().hyperMix(weights, residual, out, scalars);
-            return scalars == null
-                    ? new float[][] {f.read(out)}
-                    : new float[][] {f.read(out), f.read(scalars)};
+            return scalars == null ? new float[][] {f.read(out)} : new float[][] {f.read(out), f.read(scalars)};
         });
     }
 
@@ -60,8 +59,8 @@ final class StreamCases {
     }
 
     private static OpCase ngram(int streams, int hidden, int embedding, int dilation, int rows) {
-        String name = "n-gram layer " + streams + " x " + hidden + " from " + embedding + ", dilation " + dilation + ", "
-                + rows + " rows";
+        String name = "n-gram layer " + streams + " x " + hidden + " from " + embedding + ", dilation " + dilation
+                + ", " + rows + " rows";
         return new OpCase(name, Kind.PRODUCT, f -> {
             try (NgramRun run = new NgramRun(f, streams, hidden, embedding, dilation)) {
                 float[] first = run.pass(OpFixture.batch(rows, 0, false));
@@ -76,9 +75,7 @@ final class StreamCases {
             try (NgramRun run = new NgramRun(f, 4, 32, 32, 3)) {
                 run.pass(OpFixture.batch(11, 0, false));
                 Batch window = new Batch(
-                        new int[4 + 2],
-                        List.of(OpFixture.segment(0, 4, 11, 0), OpFixture.segment(4, 2, 0, 1)),
-                        true);
+                        new int[4 + 2], List.of(OpFixture.segment(0, 4, 11, 0), OpFixture.segment(4, 2, 0, 1)), true);
                 float[] tried = run.pass(window);
                 f.ops().commit(window, 0, accepted);
                 f.ops().commit(window, 1, 2);
@@ -128,8 +125,7 @@ final class StreamCases {
         float[] pass(Batch batch) {
             Tensor residual = fixture.input(batch.rows(), columns);
             Tensor values = fixture.input(batch.rows(), embedding);
-            fixture.ops().pass("n-gram", batch, () -> fixture.ops()
-                    .ngram(weights, values, residual, state, batch));
+            fixture.ops().pass("n-gram", batch, () -> fixture.ops().ngram(weights, values, residual, state, batch));
             return fixture.read(residual);
         }
 

@@ -272,8 +272,7 @@ class EngineTest {
         builder.speculation = new Speculation(true, 4, 0, 0);
         int draws = 2000;
         int[] prompt = tokens(12, 5);
-        SamplingOptions bias = new SamplingOptions(
-                0.6f, 3, null, null, null, null, null, null, null, Map.of());
+        SamplingOptions bias = new SamplingOptions(0.6f, 3, null, null, null, null, null, null, null, Map.of());
         try (EngineFixture fixture = builder.start()) {
             List<Collector> answers = new ArrayList<>();
             for (int i = 0; i < draws; i++) {

@@ -93,8 +93,7 @@ class ExpertSourceIdentityTest {
                     Optional.empty(),
                     standard.adaptation(),
                     List.of());
-            Options options =
-                    new Options(path, List.of(), EngineOptions.DEFAULTS, tiers, Variables.defaults());
+            Options options = new Options(path, List.of(), EngineOptions.DEFAULTS, tiers, Variables.defaults());
             try (ModelFiles files = ModelFileOpener.open(path);
                     ExpertSource source = ExpertSources.open(files, options, false)) {
                 boolean arena = residence == Residence.RESIDENT || residence == Residence.LOW_RAM;
@@ -115,15 +114,13 @@ class ExpertSourceIdentityTest {
         FileExpertSource rest = file(stored, true);
         ArenaLayout layout = ArenaLayout.of(rest);
         long budget = (long) (share * layout.dataBytes()) + layout.maxStride() + layout.layers() * 4096L;
-        return TieredExpertSource.budget(
-                rest, ExpertProfile.even(layout).ranking(), budget, 2, LoadProgress.NONE);
+        return TieredExpertSource.budget(rest, ExpertProfile.even(layout).ranking(), budget, 2, LoadProgress.NONE);
     }
 
     private float[] logits(Function<List<StoredExperts>, ExpertSource> open, boolean cpu) {
         try (ModelFiles files = ModelFileOpener.open(path);
-                Backend backend = cpu
-                        ? CpuBackend.create(CpuSettings.standard().withThreads(2))
-                        : ReferenceBackend.create(2)) {
+                Backend backend =
+                        cpu ? CpuBackend.create(CpuSettings.standard().withThreads(2)) : ReferenceBackend.create(2)) {
             ExpertSource source = open.apply(ExpertTensors.find(files, ModelConfigReader.hyperparameters(files)));
             try (Model model = ModelLoader.load(files, backend, ROOM, source, null);
                     Arena arena = Arena.ofConfined()) {
@@ -133,10 +130,7 @@ class ExpertSourceIdentityTest {
                 int[] rows = {3, 49};
                 MemorySegment logits = arena.allocate(4L * vocabulary * rows.length, 64);
                 model.forward(
-                        new Batch(
-                                tokens,
-                                List.of(new Batch.Segment(0, 50, 0, new int[] {0}, 0, new int[0])),
-                                false),
+                        new Batch(tokens, List.of(new Batch.Segment(0, 50, 0, new int[] {0}, 0, new int[0])), false),
                         rows,
                         logits);
                 return logits.toArray(JAVA_FLOAT);

@@ -28,7 +28,9 @@ class PromptArmTest {
         assertEquals(9, PromptArm.parse("all").size());
         assertEquals(
                 List.of("none/pieces", "8/old", "all/reference8"),
-                PromptArm.parse("none/pieces, 8/old,0/reference8").stream().map(PromptArm::name).toList());
+                PromptArm.parse("none/pieces, 8/old,0/reference8").stream()
+                        .map(PromptArm::name)
+                        .toList());
         assertThrows(IllegalArgumentException.class, () -> PromptArm.parse("none"));
         assertThrows(IllegalArgumentException.class, () -> PromptArm.parse("none/fast"));
         assertThrows(IllegalArgumentException.class, () -> PromptArm.parse("most/old"));
@@ -43,7 +45,9 @@ class PromptArmTest {
         assertEquals(OptionalInt.of(8), eight.stager().threads());
         Options pieces = new PromptArm("0", "pieces").apply(PLAIN);
         assertEquals("0", pieces.variables().text(Variable.ARENA_PIN_GIB).orElseThrow());
-        assertEquals(StagerSizing.Named.PIECES, TierSettings.placement(pieces).stager().sizing());
+        assertEquals(
+                StagerSizing.Named.PIECES,
+                TierSettings.placement(pieces).stager().sizing());
     }
 
     @Test
@@ -69,6 +73,7 @@ class PromptArmTest {
         assertEquals(1024, plain.streamFrom());
         assertEquals(Integer.MAX_VALUE, plain.slots());
         assertEquals(700L << 20, plain.reserve());
-        assertEquals(TierOptions.DEFAULTS.adaptation().every(), plain.adaptation().every());
+        assertEquals(
+                TierOptions.DEFAULTS.adaptation().every(), plain.adaptation().every());
     }
 }

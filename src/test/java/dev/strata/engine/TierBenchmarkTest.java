@@ -40,19 +40,23 @@ class TierBenchmarkTest {
                 Optional.empty(),
                 standard.adaptation(),
                 List.of());
-        Options options = new Options(Path.of("none"), List.of(), EngineOptions.DEFAULTS, tiers, Variables.defaults()
-                .with(Variable.STAGER_THREADS, "2")
-                .with(Variable.PREFILL_RING, "8"));
+        Options options = new Options(
+                Path.of("none"),
+                List.of(),
+                EngineOptions.DEFAULTS,
+                tiers,
+                Variables.defaults().with(Variable.STAGER_THREADS, "2").with(Variable.PREFILL_RING, "8"));
         List<Map<String, Object>> results = new ArrayList<>();
         try (FakeDevice device = FakeDevice.threaded(1 << 28)) {
             new LinkBenchmark(options, 2, 24, 1)
                     .run(device, PromptArm.parse("none/pieces,none/old,0/reference"), results::add);
             assertEquals(List.of(), device.leaks());
         }
-        List<Map<String, Object>> streams = results.stream()
-                .filter(row -> "stream".equals(row.get("what")))
-                .toList();
-        assertEquals(List.of("none/pieces", "none/old", "all/reference"), streams.stream().map(row -> row.get("arm")).toList());
+        List<Map<String, Object>> streams =
+                results.stream().filter(row -> "stream".equals(row.get("what"))).toList();
+        assertEquals(
+                List.of("none/pieces", "none/old", "all/reference"),
+                streams.stream().map(row -> row.get("arm")).toList());
         for (Map<String, Object> row : streams) {
             assertTrue(number(row, "gb_per_s") > 0, row.toString());
             assertEquals(20, row.get("slots"));

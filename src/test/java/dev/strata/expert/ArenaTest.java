@@ -37,11 +37,7 @@ class ArenaTest {
         AtomicLong last = new AtomicLong();
         try (ExpertArena arena = ExpertArena.allocate(layout)) {
             ArenaLoader.fill(
-                    source,
-                    arena,
-                    3,
-                    (done, total, seconds) -> last.accumulateAndGet(done, Math::max),
-                    layer -> {
+                    source, arena, 3, (done, total, seconds) -> last.accumulateAndGet(done, Math::max), layer -> {
                         synchronized (loaded) {
                             loaded.set(layer);
                         }
@@ -80,8 +76,7 @@ class ArenaTest {
         try (ExpertArena arena = ExpertArena.allocate(layout)) {
             UncheckedIOException failure = assertThrows(
                     UncheckedIOException.class,
-                    () -> ArenaLoader.fill(
-                            new Failing(broken, 1, 3), arena, 2, LoadProgress.NONE, layer -> {}));
+                    () -> ArenaLoader.fill(new Failing(broken, 1, 3), arena, 2, LoadProgress.NONE, layer -> {}));
             assertTrue(String.valueOf(failure.getCause()).endsWith("layer 1 expert 3"), failure.toString());
         }
     }

@@ -29,13 +29,15 @@ class FileExpertSourceTest {
         for (int round = 0; round < 60; round++) {
             int alignment = random.nextBoolean() ? 4096 : 1;
             Written written = new Written(random, alignment);
-            written.files.forEach(file -> file.shortening(count -> count > 9000 && random(round()) ? count - 4097 : count));
+            written.files.forEach(
+                    file -> file.shortening(count -> count > 9000 && random(round()) ? count - 4097 : count));
             try (FileExpertSource source = written.open(4);
                     Arena arena = Arena.ofShared()) {
                 for (int batch = 0; batch < 8; batch++) {
                     int layer = random.nextInt(3);
                     int count = random.nextInt(1, 13);
-                    int[] experts = random.ints(0, 12).distinct().limit(count).sorted().toArray();
+                    int[] experts =
+                            random.ints(0, 12).distinct().limit(count).sorted().toArray();
                     MemorySegment[] targets = new MemorySegment[count];
                     for (int i = 0; i < count; i++) {
                         targets[i] = arena.allocate(MODEL.stride(layer) + 8, 8);
@@ -67,8 +69,7 @@ class FileExpertSourceTest {
                 Arena arena = Arena.ofShared()) {
             read(source, 0, 8, arena);
             assertEquals(1, source.counters().requests(), "gate, up and down of eight neighbours lie close together");
-            assertEquals(
-                    8 * MODEL.layout(0).blobBytes(), source.counters().usefulBytes());
+            assertEquals(8 * MODEL.layout(0).blobBytes(), source.counters().usefulBytes());
             assertTrue(source.isUnbuffered());
             assertEquals(source.counters().bytes(), source.counters().directBytes());
         }
@@ -84,7 +85,9 @@ class FileExpertSourceTest {
         wanted.add(new ReadPlan.Wanted(new FileSlice(0, 200_000_000, 10), none, 0));
         wanted.add(new ReadPlan.Wanted(new FileSlice(1, 5, 10), none, 0));
         List<ReadPlan.Request> requests = ReadPlan.merge(wanted, new int[] {4096, 512});
-        assertEquals(42, requests.stream().mapToInt(request -> request.parts().size()).sum());
+        assertEquals(
+                42,
+                requests.stream().mapToInt(request -> request.parts().size()).sum());
         for (ReadPlan.Request request : requests) {
             assertTrue(request.bytes() <= ReadPlan.MOST_REQUEST + 2 * 4096);
             assertEquals(0, request.offset() % (request.file() == 0 ? 4096 : 512));
@@ -130,10 +133,10 @@ class FileExpertSourceTest {
         try (FileExpertSource source = written.open(2);
                 Arena arena = Arena.ofShared()) {
             written.files.getFirst().failing(0, 1000);
-            UncheckedIOException failure =
-                    assertThrows(UncheckedIOException.class, () -> read(source, 1, 5, arena));
+            UncheckedIOException failure = assertThrows(UncheckedIOException.class, () -> read(source, 1, 5, arena));
             String message = String.valueOf(failure.getMessage());
-            assertTrue(message.contains("part0.gguf") && message.contains("offset") && message.contains("EIO"), message);
+            assertTrue(
+                    message.contains("part0.gguf") && message.contains("offset") && message.contains("EIO"), message);
             written.files.getFirst().failing(1000, 0);
             read(source, 1, 5, arena);
         }
@@ -146,8 +149,7 @@ class FileExpertSourceTest {
                 Arena arena = Arena.ofShared()) {
             read(source, 0, 2, arena);
             written.files.getFirst().touch();
-            UncheckedIOException changed =
-                    assertThrows(UncheckedIOException.class, () -> read(source, 0, 2, arena));
+            UncheckedIOException changed = assertThrows(UncheckedIOException.class, () -> read(source, 0, 2, arena));
             assertTrue(String.valueOf(changed.getMessage()).contains("changed while it was served"));
             written.files.getFirst().truncate(5000);
             assertThrows(UncheckedIOException.class, () -> read(source, 2, 2, arena));

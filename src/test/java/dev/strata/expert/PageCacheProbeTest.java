@@ -28,8 +28,8 @@ class PageCacheProbeTest {
         try (FileChannel channel = FileChannel.open(file);
                 Arena arena = Arena.ofConfined()) {
             MemorySegment mapped = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);
-            TensorEntry tensor = new TensorEntry(
-                    "down", QuantType.Q8_0, "Q8_0", List.of(16L, 64L, 32L), file, 0, channel.size());
+            TensorEntry tensor =
+                    new TensorEntry("down", QuantType.Q8_0, "Q8_0", List.of(16L, 64L, 32L), file, 0, channel.size());
             StoredMatrices matrices =
                     new StoredMatrices.Stacked(tensor, mapped, 0, LAYOUT.downBytes(), LAYOUT.downBytes());
             double share = PageCacheProbe.cachedShare(
@@ -42,7 +42,6 @@ class PageCacheProbeTest {
     void whatIsMadeCountsAsWarm() {
         StoredMatrices made = new StoredMatrices.Converted(
                 QuantType.Q8_0, LAYOUT.downBytes(), (expert, target) -> target.fill((byte) expert));
-        assertEquals(
-                1, PageCacheProbe.cachedShare(List.of(new StoredExperts(LAYOUT, made, made, made, List.of()))));
+        assertEquals(1, PageCacheProbe.cachedShare(List.of(new StoredExperts(LAYOUT, made, made, made, List.of()))));
     }
 }

@@ -33,9 +33,8 @@ class PinTest {
     @ParameterizedTest
     @ValueSource(strings = {"", "-1", "all", "8.5", "None", "8GiB", "99999999999999999999"})
     void anythingElseNamesVariableAndAcceptedValues(String text) {
-        String message = String.valueOf(
-                assertThrows(IllegalArgumentException.class, () -> PinSetting.parse(text))
-                        .getMessage());
+        String message = String.valueOf(assertThrows(IllegalArgumentException.class, () -> PinSetting.parse(text))
+                .getMessage());
         assertTrue(message.contains("STRATA_ARENA_PIN_GIB=" + text) && message.contains("none"), message);
     }
 
@@ -47,8 +46,11 @@ class PinTest {
         PinPlan plan = PinPlan.wholeLayers(layout, new PinSetting.AtMost(Bytes.GIB));
         assertEquals(Bytes.GIB / slice, plan.ranges().size());
         assertEquals(0, plan.ranges().getFirst().offset());
-        assertEquals(6 * slice, PinPlan.wholeLayers(layout, new PinSetting.Whole()).bytes());
-        assertEquals(0, PinPlan.wholeLayers(layout, new PinSetting.Nothing()).ranges().size());
+        assertEquals(
+                6 * slice, PinPlan.wholeLayers(layout, new PinSetting.Whole()).bytes());
+        assertEquals(
+                0,
+                PinPlan.wholeLayers(layout, new PinSetting.Nothing()).ranges().size());
     }
 
     @Test
@@ -78,8 +80,7 @@ class PinTest {
                     for (int expert = 0; expert < 40; expert++) {
                         assertTrue(resident[layer][expert] || pinned.isPinned(layer, expert));
                         if (pinned.isPinned(layer, expert)) {
-                            assertEquals(
-                                    arena.blob(layer, expert).address(), pinned.deviceAddress(layer, expert));
+                            assertEquals(arena.blob(layer, expert).address(), pinned.deviceAddress(layer, expert));
                         }
                     }
                 }
@@ -94,7 +95,9 @@ class PinTest {
         PinPlan plan = PinPlan.byNeed(layout, new PinSetting.AtMost(Bytes.GIB), everyOther);
         assertTrue(plan.bytes() <= Bytes.GIB);
         PinPlan half = PinPlan.byNeed(layout, new PinSetting.AtMost(plan.bytes() / 2), everyOther);
-        assertEquals(8, half.ranges().stream().mapToInt(PinPlan.Range::layer).distinct().count());
+        assertEquals(
+                8,
+                half.ranges().stream().mapToInt(PinPlan.Range::layer).distinct().count());
     }
 
     @Test
@@ -105,8 +108,7 @@ class PinTest {
             try (FakeDevice device = FakeDevice.threaded(0);
                     ExpertArena arena = ExpertArena.allocate(layout)) {
                 device.faults().failFrom(FakeCall.Kind.REGISTER, refused);
-                PinnedRanges pinned =
-                        ArenaPinner.pin(device, arena, plan, new PinSetting.Automatic(), NONE_RESIDENT);
+                PinnedRanges pinned = ArenaPinner.pin(device, arena, plan, new PinSetting.Automatic(), NONE_RESIDENT);
                 assertEquals(refused, pinned.count());
                 for (int layer = 0; layer < 6; layer++) {
                     assertEquals(layer < refused, pinned.isPinned(layer, 7));
@@ -120,7 +122,8 @@ class PinTest {
     @Test
     void linesOfTheLog() {
         ArenaLayout layout = Layouts.of(2, 64, 1024, 512, QuantType.Q8_0, false);
-        assertEquals("arena: 0 slices pinned, 0.00 of 0.20 GiB", ArenaPinner.layerLine(PinnedRanges.none(layout), layout));
+        assertEquals(
+                "arena: 0 slices pinned, 0.00 of 0.20 GiB", ArenaPinner.layerLine(PinnedRanges.none(layout), layout));
         try (FakeDevice device = FakeDevice.threaded(0);
                 ExpertArena arena = ExpertArena.allocate(layout)) {
             BiPredicate<Integer, Integer> first = (layer, expert) -> expert < 32;

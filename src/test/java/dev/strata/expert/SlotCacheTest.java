@@ -44,8 +44,8 @@ class SlotCacheTest {
     @Test
     void tooLittleMemorySaysWhatToChange() {
         try (FakeDevice device = FakeDevice.threaded(10_000)) {
-            DeviceException refused = assertThrows(
-                    DeviceException.class, () -> CacheMemory.allocate(device, 50_000, 7_000, 5_000));
+            DeviceException refused =
+                    assertThrows(DeviceException.class, () -> CacheMemory.allocate(device, 50_000, 7_000, 5_000));
             assertTrue(String.valueOf(refused.getMessage()).contains("--vram-reserve-mib"), refused.getMessage());
             assertEquals(List.of(), device.leaks());
         }
@@ -81,7 +81,8 @@ class SlotCacheTest {
         assertEquals(plan.slots() - 1, plan.firstLent(1, plan.bytes()));
         assertEquals(0, plan.firstLent(plan.bytes(), plan.bytes()));
         assertEquals(-1, plan.firstLent(plan.bytes() + 1, plan.bytes()));
-        assertEquals(3, SlotPlan.fit(layout, profile.ranking(), Long.MAX_VALUE, 3).slots());
+        assertEquals(
+                3, SlotPlan.fit(layout, profile.ranking(), Long.MAX_VALUE, 3).slots());
     }
 
     @Test
@@ -115,7 +116,8 @@ class SlotCacheTest {
             assertEquals(0, cache.address(0, 7));
             assertEquals(-1, cache.slot(0, 0));
             cache.loading(slot);
-            assertThrows(IllegalStateException.class, () -> cache.lend(cache.buffer().bytes()));
+            assertThrows(
+                    IllegalStateException.class, () -> cache.lend(cache.buffer().bytes()));
             cache.failed(slot);
             cache.loading(slot);
             cache.ready(slot);
@@ -208,9 +210,9 @@ class SlotCacheTest {
         profile.heat()[1][2] = 3.5f;
         Path file = folder.resolve("profile.bin");
         profile.save(file);
-        assertEquals(new ExpertKey(1, 2), ExpertProfile.load(file, layout).ranking().getFirst());
-        IOException other =
-                assertThrows(IOException.class, () -> ExpertProfile.load(file, Layouts.small(2, 5)));
+        assertEquals(
+                new ExpertKey(1, 2), ExpertProfile.load(file, layout).ranking().getFirst());
+        IOException other = assertThrows(IOException.class, () -> ExpertProfile.load(file, Layouts.small(2, 5)));
         assertTrue(String.valueOf(other.getMessage()).contains("profile.bin"));
         Files.write(file, new byte[] {1, 2, 3, 4, 5, 6, 7, 8});
         assertThrows(IOException.class, () -> ExpertProfile.load(file, layout));
@@ -239,8 +241,7 @@ class SlotCacheTest {
         private final SlotCache cache;
 
         Fixture(ArenaLayout layout, int slots) {
-            SlotPlan plan =
-                    SlotPlan.fit(layout, ExpertProfile.even(layout).ranking(), Long.MAX_VALUE, slots);
+            SlotPlan plan = SlotPlan.fit(layout, ExpertProfile.even(layout).ranking(), Long.MAX_VALUE, slots);
             cache = new SlotCache(layout, plan, device.allocate(plan.bytes(), "cache"));
         }
 

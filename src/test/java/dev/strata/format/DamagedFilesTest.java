@@ -68,7 +68,10 @@ class DamagedFilesTest {
 
     @Test
     void damagedSafetensorsFiles() throws IOException {
-        damage(Files.readAllBytes(safetensors()), path -> SafetensorsFile.open(path).close(), "bad.safetensors");
+        damage(
+                Files.readAllBytes(safetensors()),
+                path -> SafetensorsFile.open(path).close(),
+                "bad.safetensors");
     }
 
     private interface Opener {
@@ -128,8 +131,10 @@ class DamagedFilesTest {
     }
 
     private static void refused(Path path, String... parts) {
-        String message = String.valueOf(
-                assertThrows(ModelFormatException.class, () -> ModelFileOpener.open(path).close()).getMessage());
+        String message = String.valueOf(assertThrows(
+                        ModelFormatException.class,
+                        () -> ModelFileOpener.open(path).close())
+                .getMessage());
         for (String part : parts) {
             assertTrue(message.contains(part), message);
         }

@@ -47,7 +47,8 @@ class ConstraintFactoryTest {
 
     @Test
     void reasoningComesBeforeTheConstraint() {
-        TokenConstraint constraint = factory.of(new OutputFormat.JsonObject(), true, false).orElseThrow();
+        TokenConstraint constraint =
+                factory.of(new OutputFormat.JsonObject(), true, false).orElseThrow();
         TokenConstraint direct = constraint.fork();
         read(constraint, "<think>\nany { text \"at all\n");
         assertFalse(constraint.accepts(END));
@@ -59,12 +60,15 @@ class ConstraintFactoryTest {
         assertTrue(constraint.finished());
         read(direct, "{}");
         assertTrue(direct.finished());
-        assertFalse(factory.of(new OutputFormat.JsonObject(), true, false).orElseThrow().accepts(TOKENIZER.encode("Hi", true)[0]));
+        assertFalse(factory.of(new OutputFormat.JsonObject(), true, false)
+                .orElseThrow()
+                .accepts(TOKENIZER.encode("Hi", true)[0]));
     }
 
     @Test
     void anOpenBlockIsFreeToItsEnd() {
-        TokenConstraint constraint = factory.of(new OutputFormat.JsonObject(), true, true).orElseThrow();
+        TokenConstraint constraint =
+                factory.of(new OutputFormat.JsonObject(), true, true).orElseThrow();
         read(constraint, "free");
         // The tag spelled out in plain tokens closes the block too.
         for (int token : TOKENIZER.encode("</think>", false)) {
@@ -77,21 +81,23 @@ class ConstraintFactoryTest {
 
     @Test
     void masksForbidWhatIsNotAllowed() {
-        TokenConstraint constraint =
-                factory.of(new OutputFormat.Grammar("root ::= \"yes\" | \"no\""), false, false).orElseThrow();
+        TokenConstraint constraint = factory.of(new OutputFormat.Grammar("root ::= \"yes\" | \"no\""), false, false)
+                .orElseThrow();
         float[] logits = new float[TOKENIZER.vocabularySize() + 77];
         constraint.mask(logits);
         for (int token = 0; token < logits.length; token++) {
             assertEquals(constraint.accepts(token), logits[token] == 0, () -> "mask and accepts differ");
         }
         assertFalse(constraint.accepts(END));
-        assertThrows(IllegalArgumentException.class, () -> constraint.accept(TOKENIZER.encode("x", true)[0]));
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> constraint.accept(TOKENIZER.encode("x", true)[0]));
     }
 
     @Test
     void draftsAreLookedAtInAFork() {
-        TokenConstraint constraint =
-                factory.of(new OutputFormat.Grammar("root ::= \"abc\""), false, false).orElseThrow();
+        TokenConstraint constraint = factory.of(new OutputFormat.Grammar("root ::= \"abc\""), false, false)
+                .orElseThrow();
         TokenConstraint ahead = constraint.fork();
         read(ahead, "abc");
         assertTrue(ahead.finished());
@@ -102,13 +108,14 @@ class ConstraintFactoryTest {
     void schemasThatCannotBeFollowedAreTheClientsError() {
         String message = messageOf(
                 ApiException.class,
-                () -> factory.of(new OutputFormat.JsonSchema("s", "{\"type\":\"object\",\"propertyNames\":{}}"), false, false));
+                () -> factory.of(
+                        new OutputFormat.JsonSchema("s", "{\"type\":\"object\",\"propertyNames\":{}}"), false, false));
         assertTrue(message.contains("\"propertyNames\""), message);
         assertTrue(messageOf(ApiException.class, () -> factory.of(new OutputFormat.JsonSchema("s", "{"), false, false))
                 .contains("not JSON"));
-        Prompt.Chat chat =
-                new Prompt.Chat(List.of(), TOOLS, new ToolChoice.Named("nobody"), true, Map.of());
-        assertTrue(messageOf(ApiException.class, () -> factory.ofToolChoice(chat, false, false, false)).contains("nobody"));
+        Prompt.Chat chat = new Prompt.Chat(List.of(), TOOLS, new ToolChoice.Named("nobody"), true, Map.of());
+        assertTrue(messageOf(ApiException.class, () -> factory.ofToolChoice(chat, false, false, false))
+                .contains("nobody"));
     }
 
     @ParameterizedTest
@@ -119,7 +126,8 @@ class ConstraintFactoryTest {
             boolean several = round % 2 == 0;
             ToolChoice choice = several ? new ToolChoice.Required() : new ToolChoice.Named("get_weather");
             Prompt.Chat chat = new Prompt.Chat(List.of(), TOOLS, choice, several, Map.of());
-            TokenConstraint constraint = factory.ofToolChoice(chat, xml, false, false).orElseThrow();
+            TokenConstraint constraint =
+                    factory.ofToolChoice(chat, xml, false, false).orElseThrow();
             List<Integer> tokens = new ArrayList<>();
             StringBuilder written = new StringBuilder();
             while (!constraint.finished() && tokens.size() < 3000) {
@@ -146,7 +154,8 @@ class ConstraintFactoryTest {
                         arguments.setLength(0);
                     }
                     case OutputEvent.CallArguments(int index, String fragment) -> arguments.append(fragment);
-                    case OutputEvent.Content(String content) -> throw new AssertionError("content " + content + " in " + text);
+                    case OutputEvent.Content(String content) ->
+                        throw new AssertionError("content " + content + " in " + text);
                     case OutputEvent.Reasoning(String reasoning) -> throw new AssertionError(reasoning);
                 }
             }
@@ -155,9 +164,11 @@ class ConstraintFactoryTest {
     }
 
     private static void check(String name, String arguments, String text) {
-        TOOLS.stream().filter(tool -> tool.name().equals(name)).forEach(tool -> assertTrue(
-                new SchemaValidator(Grammars.json(tool.parametersSchema())).isValid(Grammars.json(arguments)),
-                () -> arguments + " in " + text));
+        TOOLS.stream()
+                .filter(tool -> tool.name().equals(name))
+                .forEach(tool -> assertTrue(
+                        new SchemaValidator(Grammars.json(tool.parametersSchema())).isValid(Grammars.json(arguments)),
+                        () -> arguments + " in " + text));
     }
 
     /** Any allowed token at first; later those that lead out of the call. */

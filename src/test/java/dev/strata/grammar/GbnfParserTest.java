@@ -34,8 +34,8 @@ class GbnfParserTest {
 
     @Test
     void recursionMayBeDeep() {
-        GrammarMachine machine =
-                new GrammarMachine(GbnfParser.parse("root ::= \"(\" root \")\" | \"x\" list\nlist ::= \"\" | \",\" list"), VOCABULARY);
+        GrammarMachine machine = new GrammarMachine(
+                GbnfParser.parse("root ::= \"(\" root \")\" | \"x\" list\nlist ::= \"\" | \",\" list"), VOCABULARY);
         assertTrue(Grammars.accepts(machine, "(".repeat(500) + "x" + ",".repeat(500) + ")".repeat(500)));
         assertEquals(false, Grammars.accepts(machine, "(".repeat(500) + "x" + ")".repeat(499)));
     }
@@ -62,8 +62,8 @@ class GbnfParserTest {
                 "root ::= \"a\"{5,2} ~ smaller maximum"
             })
     void errorsSayWhere(String grammar, String said) {
-        String message = messageOf(
-                GrammarException.class, () -> new GrammarMachine(GbnfParser.parse(grammar), VOCABULARY));
+        String message =
+                messageOf(GrammarException.class, () -> new GrammarMachine(GbnfParser.parse(grammar), VOCABULARY));
         assertTrue(message.contains(said), message);
     }
 }

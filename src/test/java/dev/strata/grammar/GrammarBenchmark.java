@@ -19,7 +19,10 @@ public final class GrammarBenchmark {
                     "tool arguments",
                     "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"},\"old\":{\"type\":\"string\"},\"new\":{\"type\":\"string\"}},\"required\":[\"path\",\"old\",\"new\"]}",
                     "{\"path\": \"src/main/java/dev/strata/Main.java\", \"old\": \"public static void main(String[] args) {\\n    System.out.println(\\\"hi\\\");\\n}\", \"new\": \"public static void main(String[] arguments) {\\n    start(arguments);\\n}\"}"),
-            new Case("any object", "{\"type\":\"object\"}", "{\"a\": [1, 2, {\"b\": \"some text here\", \"c\": null}], \"d\": {\"e\": 1.5e10}}"),
+            new Case(
+                    "any object",
+                    "{\"type\":\"object\"}",
+                    "{\"a\": [1, 2, {\"b\": \"some text here\", \"c\": null}], \"d\": {\"e\": 1.5e10}}"),
             new Case(
                     "limited",
                     "{\"type\":\"object\",\"properties\":{\"title\":{\"type\":\"string\",\"maxLength\":80},\"date\":{\"type\":\"string\",\"format\":\"date\"},\"kind\":{\"enum\":[\"bug\",\"feature\",\"question\"]},\"id\":{\"type\":\"string\",\"pattern\":\"^[A-Z]{2,5}-\\\\d{1,6}$\"}},\"required\":[\"title\",\"date\",\"kind\",\"id\"]}",
@@ -31,7 +34,8 @@ public final class GrammarBenchmark {
         GrammarVocabulary vocabulary = GrammarVocabulary.of(tokenizer);
         System.out.printf("vocabulary index: %.0f ms%n", (cpuNanos() - start) / 1e6);
         for (int round = 0; round < 15; round++) {
-            System.out.printf("round %d putting a mask on logits: %.1f us%n", round, apply(vocabulary, CASES.getFirst()));
+            System.out.printf(
+                    "round %d putting a mask on logits: %.1f us%n", round, apply(vocabulary, CASES.getFirst()));
             for (Case one : CASES) {
                 start = cpuNanos();
                 GrammarMachine machine = Grammars.schema(one.schema, vocabulary);

@@ -27,6 +27,7 @@ final class Grammars {
 
     /** Whether a text is exactly what the grammar means. */
     static boolean accepts(GrammarMachine machine, String text) {
-        return machine.read(machine.start(), text.getBytes(StandardCharsets.UTF_8)).isAccepting();
+        return machine.read(machine.start(), text.getBytes(StandardCharsets.UTF_8))
+                .isAccepting();
     }
 }

@@ -95,7 +95,9 @@ class SchemaCompilerTest {
                 byte[] bytes = TOKENIZER.bytes(token);
                 boolean fits = TOKENIZER.specialTokens().end().contains(token)
                         ? state.isAccepting()
-                        : bytes.length > 0 && !TOKENIZER.isControl(token) && !machine.read(state, bytes).isDead();
+                        : bytes.length > 0
+                                && !TOKENIZER.isControl(token)
+                                && !machine.read(state, bytes).isDead();
                 if (fits) {
                     expected[token >> 6] |= 1L << token;
                 }
@@ -192,7 +194,11 @@ class SchemaCompilerTest {
                 "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"},\"b\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}},\"required\":[\"a\",\"b\"]}",
                 VOCABULARY);
         for (String text : List.of(
-                "{\"a\":1,\"b\":[1,2]}", "{\"a\": 1, \"b\": [1, 2]}", "{ \"a\": 1, \"b\": [ 1 ] }", "{\n  \"a\": 1,\n  \"b\": [\n    1,\n    2\n  ]\n}", "{\"a\":1,\"b\":[]}")) {
+                "{\"a\":1,\"b\":[1,2]}",
+                "{\"a\": 1, \"b\": [1, 2]}",
+                "{ \"a\": 1, \"b\": [ 1 ] }",
+                "{\n  \"a\": 1,\n  \"b\": [\n    1,\n    2\n  ]\n}",
+                "{\"a\":1,\"b\":[]}")) {
             assertTrue(Grammars.accepts(machine, text), text);
         }
         assertFalse(Grammars.accepts(machine, "{\"b\":[],\"a\":1}"));
@@ -233,11 +239,12 @@ class SchemaCompilerTest {
         for (int round = 0; round < 60; round++) {
             int low = random.nextInt(-300, 300);
             int high = low + random.nextInt(0, 400);
-            GrammarMachine machine =
-                    Grammars.schema("{\"type\":\"integer\",\"minimum\":" + low + ",\"maximum\":" + high + "}", VOCABULARY);
+            GrammarMachine machine = Grammars.schema(
+                    "{\"type\":\"integer\",\"minimum\":" + low + ",\"maximum\":" + high + "}", VOCABULARY);
             for (int value = low - 20; value <= high + 20; value++) {
                 boolean inside = value >= low && value <= high;
-                assertEquals(inside, Grammars.accepts(machine, String.valueOf(value)), low + ".." + high + ": " + value);
+                assertEquals(
+                        inside, Grammars.accepts(machine, String.valueOf(value)), low + ".." + high + ": " + value);
             }
         }
     }
@@ -247,10 +254,12 @@ class SchemaCompilerTest {
         Random random = new Random(10);
         for (int round = 0; round < 150; round++) {
             java.math.BigDecimal low = java.math.BigDecimal.valueOf(random.nextInt(-2500, 2500), random.nextInt(0, 4));
-            java.math.BigDecimal high = low.add(java.math.BigDecimal.valueOf(random.nextInt(1, 3000), random.nextInt(0, 4)));
+            java.math.BigDecimal high =
+                    low.add(java.math.BigDecimal.valueOf(random.nextInt(1, 3000), random.nextInt(0, 4)));
             boolean open = random.nextBoolean();
-            String schema = "{\"type\":\"number\",\"" + (open ? "exclusiveMinimum" : "minimum") + "\":" + low.toPlainString() + ",\""
-                    + (open ? "exclusiveMaximum" : "maximum") + "\":" + high.toPlainString() + "}";
+            String schema =
+                    "{\"type\":\"number\",\"" + (open ? "exclusiveMinimum" : "minimum") + "\":" + low.toPlainString()
+                            + ",\"" + (open ? "exclusiveMaximum" : "maximum") + "\":" + high.toPlainString() + "}";
             GrammarMachine machine = Grammars.schema(schema, VOCABULARY);
             for (int probe = 0; probe < 60; probe++) {
                 java.math.BigDecimal value = (random.nextBoolean() ? low : high)
@@ -261,7 +270,10 @@ class SchemaCompilerTest {
                 int below = value.compareTo(low);
                 int above = value.compareTo(high);
                 boolean inside = open ? below > 0 && above < 0 : below >= 0 && above <= 0;
-                assertEquals(inside, Grammars.accepts(machine, value.toPlainString()), schema + ": " + value.toPlainString());
+                assertEquals(
+                        inside,
+                        Grammars.accepts(machine, value.toPlainString()),
+                        schema + ": " + value.toPlainString());
             }
         }
     }

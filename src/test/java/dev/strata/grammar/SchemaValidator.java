@@ -75,7 +75,8 @@ final class SchemaValidator {
             case "array" -> value.isArray();
             case "string" -> value.isTextual();
             case "number" -> value.isNumber();
-            case "integer" -> value.isNumber() && value.decimalValue().stripTrailingZeros().scale() <= 0;
+            case "integer" ->
+                value.isNumber() && value.decimalValue().stripTrailingZeros().scale() <= 0;
             case "boolean" -> value.isBoolean();
             case "null" -> value.isNull();
             default -> throw new IllegalArgumentException(type);
@@ -99,9 +100,12 @@ final class SchemaValidator {
         }
         BigDecimal number = value.decimalValue();
         return (!schema.has("minimum") || number.compareTo(schema.get("minimum").decimalValue()) >= 0)
-                && (!schema.has("maximum") || number.compareTo(schema.get("maximum").decimalValue()) <= 0)
-                && (!schema.has("exclusiveMinimum") || number.compareTo(schema.get("exclusiveMinimum").decimalValue()) > 0)
-                && (!schema.has("exclusiveMaximum") || number.compareTo(schema.get("exclusiveMaximum").decimalValue()) < 0);
+                && (!schema.has("maximum")
+                        || number.compareTo(schema.get("maximum").decimalValue()) <= 0)
+                && (!schema.has("exclusiveMinimum")
+                        || number.compareTo(schema.get("exclusiveMinimum").decimalValue()) > 0)
+                && (!schema.has("exclusiveMaximum")
+                        || number.compareTo(schema.get("exclusiveMaximum").decimalValue()) < 0);
     }
 
     private static boolean string(JsonNode schema, JsonNode value) {
@@ -112,7 +116,10 @@ final class SchemaValidator {
         int length = text.codePointCount(0, text.length());
         return length >= schema.path("minLength").asInt(0)
                 && length <= schema.path("maxLength").asInt(Integer.MAX_VALUE)
-                && (!schema.has("pattern") || Pattern.compile(schema.get("pattern").asText()).matcher(text).find())
+                && (!schema.has("pattern")
+                        || Pattern.compile(schema.get("pattern").asText())
+                                .matcher(text)
+                                .find())
                 && (!schema.has("format") || format(schema.get("format").asText(), text));
     }
 
@@ -125,7 +132,9 @@ final class SchemaValidator {
                 case "ipv4" -> {
                     String[] parts = text.split("\\.", -1);
                     for (String part : parts) {
-                        if (part.length() > 3 || Integer.parseInt(part) > 255 || part.length() > 1 && part.startsWith("0")) {
+                        if (part.length() > 3
+                                || Integer.parseInt(part) > 255
+                                || part.length() > 1 && part.startsWith("0")) {
                             return false;
                         }
                     }
@@ -144,7 +153,8 @@ final class SchemaValidator {
         if (!value.isArray()) {
             return true;
         }
-        if (value.size() < schema.path("minItems").asInt(0) || value.size() > schema.path("maxItems").asInt(Integer.MAX_VALUE)) {
+        if (value.size() < schema.path("minItems").asInt(0)
+                || value.size() > schema.path("maxItems").asInt(Integer.MAX_VALUE)) {
             return false;
         }
         JsonNode first = schema.path("prefixItems");

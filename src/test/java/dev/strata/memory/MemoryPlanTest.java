@@ -39,7 +39,8 @@ class MemoryPlanTest {
         String message = String.valueOf(assertThrows(
                         IllegalStateException.class, () -> MemoryPlan.of(at(60, 63, Wish.RESIDENT, 0, false)))
                 .getMessage());
-        assertTrue(message.contains("63.0 GiB") && message.contains("60.0 GiB") && message.contains("--low-ram"), message);
+        assertTrue(
+                message.contains("63.0 GiB") && message.contains("60.0 GiB") && message.contains("--low-ram"), message);
     }
 
     @Test

@@ -74,7 +74,8 @@ class ConversionLogitsTest {
                     QuantType.Q4_0,
                     other.find("blk.3.ffn_up_exps.weight").orElseThrow().type());
             assertEquals(
-                    QuantType.F16, other.find("blk.0.attn_qkv.weight").orElseThrow().type());
+                    QuantType.F16,
+                    other.find("blk.0.attn_qkv.weight").orElseThrow().type());
             assertEquals(original.tensors().size(), other.tensors().size());
         }
     }

@@ -40,8 +40,7 @@ class NgramTest {
     @Test
     void hashIsExactAndCutByTheEndToken() {
         List<Long> multipliers = List.of(23703573157769L, 20109073645365L, 8052911324071L);
-        NgramHash hash = new NgramHash(
-                multipliers, List.of(0L, 20000003L), List.of(20000003L, 20000023L), 1, 248044);
+        NgramHash hash = new NgramHash(multipliers, List.of(0L, 20000003L), List.of(20000003L, 20000023L), 1, 248044);
         long[] rows = new long[2];
         hash.rows(new int[] {5, 248044, 7}, 2, rows, 0);
         long pair = 7 * multipliers.get(0) ^ 248044 * multipliers.get(1);

@@ -93,12 +93,11 @@ class PackedCheckpointTest {
         }
         plain.putBf16(name, shape, values);
         packed.put(name, "F8_E4M3", shape, codes);
-        List<Long> scaleShape =
-                switch (kind) {
-                    case TENSOR -> List.of(1L);
-                    case ROW -> List.of((long) rows, 1L);
-                    case TILE -> List.of((long) scales.length / tiles, (long) tiles);
-                };
+        List<Long> scaleShape = switch (kind) {
+            case TENSOR -> List.of(1L);
+            case ROW -> List.of((long) rows, 1L);
+            case TILE -> List.of((long) scales.length / tiles, (long) tiles);
+        };
         packed.putF32(name + (kind == Fp8Scales.TILE ? "_scale_inv" : "_scale"), scaleShape, scales);
     }
 

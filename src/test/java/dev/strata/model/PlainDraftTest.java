@@ -46,8 +46,7 @@ class PlainDraftTest {
         tensors = SafetensorsFolder.read(ORIGINAL);
         for (String name : List.copyOf(tensors.tensors.keySet())) {
             if (name.startsWith("model.layers.3.")) {
-                tensors.tensors.put(
-                        name.replace("model.layers.3.", "mtp.layers.0."), tensors.tensors.get(name));
+                tensors.tensors.put(name.replace("model.layers.3.", "mtp.layers.0."), tensors.tensors.get(name));
             }
         }
         Random random = new Random(7);
@@ -162,7 +161,8 @@ class PlainDraftTest {
             assertThrows(
                     IllegalStateException.class,
                     () -> model.draft(batch(new int[1], 0), new int[1], new int[0], MemorySegment.NULL));
-            return new LogitsRunner(model).append(IntStream.range(0, following.length).toArray(), 16);
+            return new LogitsRunner(model)
+                    .append(IntStream.range(0, following.length).toArray(), 16);
         }
     }
 

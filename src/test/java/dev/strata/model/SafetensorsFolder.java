@@ -31,7 +31,8 @@ final class SafetensorsFolder {
             for (TensorEntry entry : file.tensors()) {
                 result.tensors.put(
                         entry.name(),
-                        new Stored(entry.dtype(), entry.shape(), file.data(entry).toArray(JAVA_BYTE)));
+                        new Stored(
+                                entry.dtype(), entry.shape(), file.data(entry).toArray(JAVA_BYTE)));
             }
         }
         return result;

@@ -50,7 +50,8 @@ class StrataTinyFileTest {
 
     @Test
     void fileIsSmallAndComplete() {
-        long bytes = files.tensors().getLast().offset() + files.tensors().getLast().bytes();
+        long bytes =
+                files.tensors().getLast().offset() + files.tensors().getLast().bytes();
         assertTrue(bytes < 18_000_000, bytes + " bytes");
         assertEquals("qwen4exp", files.metadata().get("general.architecture"));
         assertTrue(files.metadata().containsKey("tokenizer.chat_template"));

@@ -37,8 +37,7 @@ class PrefillPlanTest {
         PrefillPlan plan = PrefillPlan.of(at(slots, pinned), ChunkSetting.parse(flag, 8192));
         assertEquals(chunk, plan.chunk());
         assertTrue(plan.lentSlots() + PrefillPlan.KEPT_SLOTS <= slots);
-        assertEquals(
-                PrefillPlan.carve(plan.ringBytes(), chunk * PER_ROW).bytes(), plan.loanBytes());
+        assertEquals(PrefillPlan.carve(plan.ringBytes(), chunk * PER_ROW).bytes(), plan.loanBytes());
     }
 
     @Test
@@ -46,7 +45,9 @@ class PrefillPlanTest {
         PrefillPlan plan = PrefillPlan.of(at(7000, 1), ChunkSetting.parse("auto", 8192));
         assertEquals(384 * MODEL.maxStride(), plan.ringBytes());
         assertEquals(
-                Math.ceilDiv(plan.loanBytes(), MODEL.maxStride()), plan.lentSlots(), "whole slots at the tail are lent");
+                Math.ceilDiv(plan.loanBytes(), MODEL.maxStride()),
+                plan.lentSlots(),
+                "whole slots at the tail are lent");
     }
 
     @Test
@@ -60,7 +61,8 @@ class PrefillPlanTest {
                 do {
                     larger++;
                 } while (PrefillPlan.smaller(larger + 1) <= plan.chunk());
-                long loan = PrefillPlan.carve(plan.ringBytes(), larger * PER_ROW).bytes();
+                long loan =
+                        PrefillPlan.carve(plan.ringBytes(), larger * PER_ROW).bytes();
                 int lent = slots - at.slots().firstLent(loan, at.cacheBytes());
                 assertTrue(lent > 0.85 * slots || lent + 128 > slots, "a larger chunk fits into " + slots);
             }
@@ -95,15 +97,14 @@ class PrefillPlanTest {
     @ParameterizedTest
     @ValueSource(strings = {"", "auto:", "auto:65536", "255", "32769", "big", "-1"})
     void otherChunksAreRefused(String text) {
-        String message = String.valueOf(
-                assertThrows(IllegalArgumentException.class, () -> ChunkSetting.parse(text, 8192))
+        String message =
+                String.valueOf(assertThrows(IllegalArgumentException.class, () -> ChunkSetting.parse(text, 8192))
                         .getMessage());
         assertTrue(message.contains("--prefill"), message);
     }
 
     private static PrefillPlan.Case at(int slots, double pinned) {
-        SlotPlan plan =
-                SlotPlan.fit(MODEL, ExpertProfile.even(MODEL).ranking(), Long.MAX_VALUE, slots);
+        SlotPlan plan = SlotPlan.fit(MODEL, ExpertProfile.even(MODEL).ranking(), Long.MAX_VALUE, slots);
         return new PrefillPlan.Case(plan, plan.bytes(), MODEL.maxStride(), 384, rows -> rows * PER_ROW, pinned, true);
     }
 }

@@ -74,8 +74,8 @@ class StagerSizingTest {
     void filesAreNeverCutIntoPieces() {
         Case file = new Case(1, 0, Source.FILE_UNBUFFERED, false, 16, BLOB);
         assertFalse(StagerSizing.of(file, Overrides.NONE).pieces());
-        assertFalse(
-                StagerSizing.of(file, with(StageResident.BY_SOURCE, Named.PIECES)).pieces());
+        assertFalse(StagerSizing.of(file, with(StageResident.BY_SOURCE, Named.PIECES))
+                .pieces());
     }
 
     @Test
@@ -137,11 +137,6 @@ class StagerSizingTest {
 
     private static Overrides with(StageResident resident, Named sizing) {
         return new Overrides(
-                resident,
-                sizing,
-                OptionalInt.empty(),
-                OptionalInt.empty(),
-                OptionalInt.empty(),
-                OptionalInt.empty());
+                resident, sizing, OptionalInt.empty(), OptionalInt.empty(), OptionalInt.empty(), OptionalInt.empty());
     }
 }

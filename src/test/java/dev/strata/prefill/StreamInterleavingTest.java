@@ -80,7 +80,10 @@ class StreamInterleavingTest {
     @Test
     void outOfMemoryAtAnyStepLeaksNothing() {
         for (FakeCall.Kind kind : List.of(
-                FakeCall.Kind.NEW_EVENT, FakeCall.Kind.NEW_STREAM, FakeCall.Kind.ALLOCATE_PINNED, FakeCall.Kind.ALLOCATE)) {
+                FakeCall.Kind.NEW_EVENT,
+                FakeCall.Kind.NEW_STREAM,
+                FakeCall.Kind.ALLOCATE_PINNED,
+                FakeCall.Kind.ALLOCATE)) {
             for (int call = 0; call < 300; call += call < 12 ? 1 : 37) {
                 FakeDevice device = FakeDevice.stepped(1 << 20, new SplittableRandom(call));
                 device.faults().failFrom(kind, call);
@@ -213,7 +216,8 @@ class StreamInterleavingTest {
                 boolean moved;
                 switch (random.nextInt(4)) {
                     case 0 -> moved = issuer.step();
-                    case 1 -> moved = workers.get(random.nextInt(workers.size())).step();
+                    case 1 ->
+                        moved = workers.get(random.nextInt(workers.size())).step();
                     case 2 -> moved = device.step();
                     default -> {
                         if (trouble == Trouble.CANCEL && next == at) {

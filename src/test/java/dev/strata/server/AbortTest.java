@@ -67,7 +67,8 @@ final class AbortTest {
         JsonNode facts;
         do {
             facts = TestServer.json(server.get("/v1/status")).get("server");
-        } while ((facts.get("connections").asInt() > 1 || facts.get("active_requests").asInt() > 0)
+        } while ((facts.get("connections").asInt() > 1
+                        || facts.get("active_requests").asInt() > 0)
                 && System.nanoTime() < end);
         assertEquals("{\"connections\":1,\"active_requests\":0}", facts.toString());
     }

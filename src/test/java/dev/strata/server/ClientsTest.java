@@ -39,8 +39,18 @@ final class ClientsTest {
         assumeTrue(javaScript || java, "scripts/clients has no packages: .ci/run installs them");
         assumeTrue(Files.exists(MODEL), MODEL + " is not there");
         EngineOptions options = new EngineOptions(
-                BackendChoice.AUTO, 2, KvFormat.F16, 2048, 2, 128, 16, 8, 2048, -1,
-                EngineOptions.Speculation.DEFAULTS, false);
+                BackendChoice.AUTO,
+                2,
+                KvFormat.F16,
+                2048,
+                2,
+                128,
+                16,
+                8,
+                2048,
+                -1,
+                EngineOptions.Speculation.DEFAULTS,
+                false);
         engine = EngineLoader.load(new Options(MODEL, List.of("strata-tiny"), options, Variables.defaults()), () -> {});
         server = HttpServer.start(engine, ServerOptions.of("127.0.0.1", 0));
     }

@@ -125,7 +125,8 @@ final class DisconnectTest {
             int status;
             do {
                 // The engine may have the request a moment before the server has listed it.
-                status = server.send(server.request("/v1/requests/" + id).DELETE().build())
+                status = server.send(
+                                server.request("/v1/requests/" + id).DELETE().build())
                         .statusCode();
             } while (status == 404 && System.nanoTime() < end);
             assertEquals(200, status);

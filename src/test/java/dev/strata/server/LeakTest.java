@@ -30,7 +30,9 @@ final class LeakTest {
                 FakeInferenceService.hello(),
                 options -> options.withLimits(options.limits().withBodyBytes(5000)))) {
             for (int i = 0; i < 20; i++) {
-                server.post("/v1/chat/completions", "{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}],\"stream\":true}");
+                server.post(
+                        "/v1/chat/completions",
+                        "{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}],\"stream\":true}");
                 server.post("/v1/chat/completions", "{");
                 server.post("/nowhere", "{}");
                 try (RawClient large = new RawClient(server.server.port())) {
@@ -38,7 +40,8 @@ final class LeakTest {
                     large.readUntil("\r\n");
                 }
                 try (RawClient half = new RawClient(server.server.port())) {
-                    half.send("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"prompt\"");
+                    half.send(
+                            "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"prompt\"");
                 }
                 try (RawClient many = new RawClient(server.server.port())) {
                     many.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(40));
@@ -50,15 +53,17 @@ final class LeakTest {
             System.gc();
             PooledByteBufAllocator.DEFAULT.directBuffer(64).release();
         }
-        assertEquals(List.of(), leaks.list.stream().map(ILoggingEvent::getFormattedMessage).toList());
+        assertEquals(
+                List.of(),
+                leaks.list.stream().map(ILoggingEvent::getFormattedMessage).toList());
     }
 
     @Test
     void noSecretIsLogged() throws Exception {
         ListAppender<ILoggingEvent> lines = listen("strata");
         ((Logger) LoggerFactory.getLogger("strata")).setLevel(Level.DEBUG);
-        try (TestServer server = TestServer.start(
-                FakeInferenceService.hello(), options -> options.withApiKeys(List.of("sesame-key")))) {
+        try (TestServer server =
+                TestServer.start(FakeInferenceService.hello(), options -> options.withApiKeys(List.of("sesame-key")))) {
             server.send(server.request("/v1/models?key=sesame-query")
                     .header("authorization", "Bearer sesame-key")
                     .build());
@@ -70,7 +75,8 @@ final class LeakTest {
                     .build());
             server.get("/sesame%0a-path");
         }
-        List<String> messages = lines.list.stream().map(ILoggingEvent::getFormattedMessage).toList();
+        List<String> messages =
+                lines.list.stream().map(ILoggingEvent::getFormattedMessage).toList();
         assertEquals(3, messages.size(), messages.toString());
         for (String message : messages) {
             assertFalse(message.contains("sesame-key") || message.contains("sesame-query"), message);

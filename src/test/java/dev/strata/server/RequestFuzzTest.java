@@ -161,9 +161,10 @@ final class RequestFuzzTest {
 
     @Test
     void garbageOnTheWireHurtsNobody() throws Exception {
-        byte[] start = ("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-                        + "e\r\n{\"prompt\":\"a\"}\r\n0\r\n\r\n")
-                .getBytes(java.nio.charset.StandardCharsets.US_ASCII);
+        byte[] start =
+                ("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+                                + "e\r\n{\"prompt\":\"a\"}\r\n0\r\n\r\n")
+                        .getBytes(java.nio.charset.StandardCharsets.US_ASCII);
         try (TestServer server = TestServer.start(FakeInferenceService.hello())) {
             for (int i = 0; i < 200; i++) {
                 byte[] bytes = start.clone();

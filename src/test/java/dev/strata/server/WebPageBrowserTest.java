@@ -58,13 +58,27 @@ final class WebPageBrowserTest {
         browser.type("Hello there" + ENTER);
         browser.await("document.querySelector('.figures')?.textContent.includes('tok/s')");
         assertEquals(List.of(Message.of("user", "Hello there")), asked(engine));
-        assertEquals("bold", browser.run("return document.querySelector('.text strong').textContent").asText());
+        assertEquals(
+                "bold",
+                browser.run("return document.querySelector('.text strong').textContent")
+                        .asText());
         // What the model writes never becomes markup.
-        assertEquals(0, browser.run("return document.querySelectorAll('.text b').length").asInt());
-        assertEquals("int", browser.run("return document.querySelector('.code .k').textContent").asText());
-        assertFalse(browser.run("return document.querySelector('details.thoughts').open").asBoolean());
-        assertTrue(browser.run("return document.querySelector('details.thoughts').textContent").asText().contains("pondering"));
-        assertTrue(browser.run("return document.getElementById('announce').textContent").asText().contains("bold"));
+        assertEquals(
+                0,
+                browser.run("return document.querySelectorAll('.text b').length")
+                        .asInt());
+        assertEquals(
+                "int",
+                browser.run("return document.querySelector('.code .k').textContent")
+                        .asText());
+        assertFalse(browser.run("return document.querySelector('details.thoughts').open")
+                .asBoolean());
+        assertTrue(browser.run("return document.querySelector('details.thoughts').textContent")
+                .asText()
+                .contains("pondering"));
+        assertTrue(browser.run("return document.getElementById('announce').textContent")
+                .asText()
+                .contains("bold"));
     }
 
     private static void answerAgain(FakeInferenceService engine, Browser browser) throws Exception {
@@ -75,7 +89,10 @@ final class WebPageBrowserTest {
         browser.click("button[aria-label='Answer again']");
         browser.await("document.querySelector('.message.assistant').textContent.includes('cut at the token limit')");
         assertEquals(List.of(Message.of("user", "Hello there")), asked(engine));
-        assertEquals(2, browser.run("return document.querySelectorAll('.message').length").asInt());
+        assertEquals(
+                2,
+                browser.run("return document.querySelectorAll('.message').length")
+                        .asInt());
     }
 
     private static void stopByEscape(FakeInferenceService engine, Browser browser) throws Exception {
@@ -96,18 +113,32 @@ final class WebPageBrowserTest {
         browser.open("http://127.0.0.1:" + server.server.port() + "/?again");
         browser.await("document.querySelectorAll('.message').length === 4");
         browser.click("#new-chat");
-        assertEquals(0, browser.run("return document.querySelectorAll('.message').length").asInt());
-        assertEquals(1, browser.run("return document.querySelectorAll('#conversations li').length").asInt());
+        assertEquals(
+                0,
+                browser.run("return document.querySelectorAll('.message').length")
+                        .asInt());
+        assertEquals(
+                1,
+                browser.run("return document.querySelectorAll('#conversations li').length")
+                        .asInt());
         browser.run("document.querySelector('#conversations .title').click()");
-        assertEquals(4, browser.run("return document.querySelectorAll('.message').length").asInt());
+        assertEquals(
+                4,
+                browser.run("return document.querySelectorAll('.message').length")
+                        .asInt());
     }
 
     private static void monitorByKeyboard(Browser browser) throws Exception {
         browser.run("document.getElementById('tab-chat').focus()");
         browser.type(RIGHT);
         browser.await("document.querySelectorAll('#charts polyline').length > 0");
-        assertTrue(browser.run("return document.getElementById('facts').textContent").asText().contains("fake"));
-        assertEquals("true", browser.run("return document.getElementById('tab-monitor').getAttribute('aria-selected')").asText());
+        assertTrue(browser.run("return document.getElementById('facts').textContent")
+                .asText()
+                .contains("fake"));
+        assertEquals(
+                "true",
+                browser.run("return document.getElementById('tab-monitor').getAttribute('aria-selected')")
+                        .asText());
     }
 
     @Test
@@ -116,15 +147,20 @@ final class WebPageBrowserTest {
                 Browser browser = Browser.start(700, 800, true)) {
             browser.open("http://127.0.0.1:" + server.server.port() + "/");
             browser.await("document.getElementById('state-dot').classList.contains('ready')");
-            assertEquals("dark", browser.run("return document.documentElement.dataset.theme").asText());
+            assertEquals(
+                    "dark",
+                    browser.run("return document.documentElement.dataset.theme").asText());
             browser.click("#theme");
-            assertEquals("light", browser.run("return document.documentElement.dataset.theme").asText());
+            assertEquals(
+                    "light",
+                    browser.run("return document.documentElement.dataset.theme").asText());
             String nameless = browser.run("return [...document.querySelectorAll('button, input, select, textarea')]"
                             + ".filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length))"
                             + ".map(e => e.outerHTML.slice(0, 80)).join('; ')")
                     .asText();
             assertEquals("", nameless);
-            assertTrue(browser.run("return document.documentElement.scrollWidth <= innerWidth").asBoolean());
+            assertTrue(browser.run("return document.documentElement.scrollWidth <= innerWidth")
+                    .asBoolean());
         }
     }
 }

@@ -16,11 +16,14 @@ final class WebPageTest {
 
     @Test
     void everyFileThatThePageNamesIsServed() throws Exception {
-        try (TestServer server = TestServer.start(
-                FakeInferenceService.hello(), options -> options.withApiKeys(List.of("secret")))) {
+        try (TestServer server =
+                TestServer.start(FakeInferenceService.hello(), options -> options.withApiKeys(List.of("secret")))) {
             HttpResponse<String> page = server.get("/");
             assertEquals(200, page.statusCode());
-            assertTrue(page.headers().firstValue("content-security-policy").orElseThrow().contains("default-src 'none'"));
+            assertTrue(page.headers()
+                    .firstValue("content-security-policy")
+                    .orElseThrow()
+                    .contains("default-src 'none'"));
             follow(server, page.body(), 0);
         }
     }
@@ -33,11 +36,7 @@ final class WebPageTest {
             assertEquals(200, file.statusCode(), name);
             assertFalse(file.body().contains("innerHTML = `"), name);
             // Nothing comes from elsewhere; the only addresses are names of SVG and patterns of links.
-            assertFalse(
-                    file.body()
-                            .replace("http://www.w3.org/2000/svg", "")
-                            .contains("http://"),
-                    name);
+            assertFalse(file.body().replace("http://www.w3.org/2000/svg", "").contains("http://"), name);
             if (depth < 3 && name.endsWith(".js")) {
                 follow(server, file.body(), depth + 1);
             }
@@ -48,8 +47,8 @@ final class WebPageTest {
     void unchangedFilesAreNotSentAgain() throws Exception {
         try (TestServer server = TestServer.start(FakeInferenceService.hello())) {
             String tag = server.get("/main.js").headers().firstValue("etag").orElseThrow();
-            HttpResponse<String> again =
-                    server.send(server.request("/main.js").header("if-none-match", tag).build());
+            HttpResponse<String> again = server.send(
+                    server.request("/main.js").header("if-none-match", tag).build());
             assertEquals(304, again.statusCode());
         }
     }

@@ -89,7 +89,10 @@ class SynthModelTest {
         assertEquals(34.7e9, parameters("qwen3.6-35b-a3b"), 0.4e9);
         assertEquals(177e9, parameters("qwen3.8-flash-next:ngram=20000000"), 1e9);
         Conversion cut = SynthModel.plan(SynthSpec.parse("synth:qwen3.8-flash-next:Q2_0:layers=4"));
-        assertEquals(4L, Objects.requireNonNull(cut.plan().metadata().get("qwen4exp.block_count")).value());
+        assertEquals(
+                4L,
+                Objects.requireNonNull(cut.plan().metadata().get("qwen4exp.block_count"))
+                        .value());
         assertTrue(cut.items().stream()
                 .filter(item -> item.source().role() == TensorRole.EXPERTS)
                 .allMatch(item -> item.target().type() == QuantType.Q2_0));
@@ -105,7 +108,9 @@ class SynthModelTest {
     void rowsOfOddWidthFallBack() {
         Conversion conversion = SynthModel.plan(SynthSpec.parse("qwen3.8-flash-next:Q4_K:layers=4"));
         Map<String, QuantType> types = new HashMap<>();
-        conversion.items().forEach(item -> types.put(item.target().name(), item.target().type()));
+        conversion
+                .items()
+                .forEach(item -> types.put(item.target().name(), item.target().type()));
         assertEquals(QuantType.Q4_K, types.get("blk.0.ffn_up_exps.weight"));
         assertEquals(QuantType.Q4_1, types.get("blk.0.ffn_down_exps.weight"));
         assertEquals(QuantType.IQ4_NL, types.get("per_layer_token_embd.weight"));
@@ -137,8 +142,8 @@ class SynthModelTest {
         for (String wrong : new String[] {
             "qwen5", "qwen3-30b-a3b:Q9", "qwen3-30b-a3b:layers=0", "qwen3-30b-a3b:depth=3", "qwen3-30b-a3b:skew=x"
         }) {
-            String message = String.valueOf(
-                    assertThrows(IllegalArgumentException.class, () -> SynthSpec.parse(wrong)).getMessage());
+            String message = String.valueOf(assertThrows(IllegalArgumentException.class, () -> SynthSpec.parse(wrong))
+                    .getMessage());
             String part = wrong.substring(wrong.indexOf(':') + 1);
             assertTrue(message.contains(part), message);
         }

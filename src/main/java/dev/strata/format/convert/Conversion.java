@@ -63,7 +63,9 @@ public final class Conversion {
             QuantType type = types.choose(tensor, tensor.rows().storedType());
             GgufTensor target = new GgufTensor(tensor.name(), type, tensor.shape());
             if (type == QuantType.NVFP4) {
-                int slices = tensor.shape().size() == 3 ? Math.toIntExact(tensor.shape().getFirst()) : 1;
+                int slices = tensor.shape().size() == 3
+                        ? Math.toIntExact(tensor.shape().getFirst())
+                        : 1;
                 Factors.Chosen factors = new Factors.Chosen(tensor.rows(), slices);
                 items.add(new Item(tensor, target, Optional.of(factors)));
                 items.add(factorItem(tensor, factors));

@@ -106,7 +106,6 @@ final class Factors {
         public float storedFactor(long row) {
             return factors[(int) (row / slice)];
         }
-
     }
 
     private record Removed(Rows source, float[] factors, long slice) implements Rows {

@@ -24,7 +24,8 @@ final class GgufPlan {
             }
         });
         String prefix = files.metadata().get("general.architecture") + ".";
-        long blocks = files.metadata().get(prefix + "block_count") instanceof Long count ? count : (long) Integer.MAX_VALUE;
+        long blocks =
+                files.metadata().get(prefix + "block_count") instanceof Long count ? count : (long) Integer.MAX_VALUE;
         long draft = files.metadata().get(prefix + "nextn_predict_layers") instanceof Long count ? count : 0;
         int trunk = Math.clamp(blocks - draft, 0, Integer.MAX_VALUE);
         List<OutputTensor> tensors = new ArrayList<>();

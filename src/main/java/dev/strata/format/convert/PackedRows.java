@@ -15,8 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Rows of safetensors matrices that are stored in FP8 or NVFP4 with scale tensors beside them. */
 final class PackedRows {
-    private static final List<String> SCALES =
-            List.of("_scale", "_scale_inv", "_scale_2", "_global_scale", "_packed");
+    private static final List<String> SCALES = List.of("_scale", "_scale_inv", "_scale_2", "_global_scale", "_packed");
 
     private PackedRows() {}
 
@@ -36,7 +35,8 @@ final class PackedRows {
             int rows = Math.toIntExact(tensor.elements() / width);
             return new Fp8Rows(files.data(tensor), width, packed.scales(name, rows, width));
         }
-        TensorEntry values = files.find(name + "_packed").or(() -> files.find(name)).orElseThrow();
+        TensorEntry values =
+                files.find(name + "_packed").or(() -> files.find(name)).orElseThrow();
         TensorEntry scales = files.find(name + "_scale")
                 .orElseThrow(() -> new ModelFormatException(files.path() + ": has no tensor " + name + "_scale"));
         int width = Math.toIntExact(2 * values.rowElements());
@@ -99,8 +99,8 @@ final class PackedRows {
 
         private MemorySegment repacked(long first, long rows) {
             long blocks = width / QuantType.NVFP4.blockElements();
-            MemorySegment target = MemorySegment.ofArray(
-                    new byte[Math.toIntExact(rows * blocks * QuantType.NVFP4.blockBytes())]);
+            MemorySegment target =
+                    MemorySegment.ofArray(new byte[Math.toIntExact(rows * blocks * QuantType.NVFP4.blockBytes())]);
             PackedMatrices.repackNvfp4(values, scales, first * blocks, rows * blocks, target);
             return target;
         }

@@ -82,8 +82,7 @@ public interface Rows {
         Rows from = this;
         // Rearranged rows are no longer found by their blocks and factor, and encoding them again would cost accuracy.
         QuantType type = storedType() == QuantType.NVFP4 ? QuantType.BF16 : storedType();
-        return new Derived(
-                count, width(), type, (row, target, at) -> from.read(source.applyAsLong(row), target, at));
+        return new Derived(count, width(), type, (row, target, at) -> from.read(source.applyAsLong(row), target, at));
     }
 
     /** {@code count} rows from {@code first} on. */
@@ -95,13 +94,14 @@ public interface Rows {
     default Rows columns(IntUnaryOperator source) {
         Rows from = this;
         int width = width();
-        return new Derived(count(), width, storedType() == QuantType.NVFP4 ? QuantType.BF16 : storedType(), (row, target, at) -> {
-            float[] whole = new float[width];
-            from.read(row, whole, 0);
-            for (int i = 0; i < width; i++) {
-                target[at + i] = whole[source.applyAsInt(i)];
-            }
-        });
+        return new Derived(
+                count(), width, storedType() == QuantType.NVFP4 ? QuantType.BF16 : storedType(), (row, target, at) -> {
+                    float[] whole = new float[width];
+                    from.read(row, whole, 0);
+                    for (int i = 0; i < width; i++) {
+                        target[at + i] = whole[source.applyAsInt(i)];
+                    }
+                });
     }
 
     /** The matrices side by side: row r is row r of each in turn. */

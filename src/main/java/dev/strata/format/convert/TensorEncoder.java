@@ -72,8 +72,8 @@ final class TensorEncoder implements AutoCloseable {
             }
             for (int i = 0; i < values.length; i++) {
                 if (!Float.isFinite(values[i])) {
-                    throw new ModelFormatException("tensor " + tensor.name() + " has the value " + values[i] + " in row "
-                            + (first + i / rows.width()) + "; the source is damaged");
+                    throw new ModelFormatException("tensor " + tensor.name() + " has the value " + values[i]
+                            + " in row " + (first + i / rows.width()) + "; the source is damaged");
                 }
             }
             byte[] encoded = new byte[Math.toIntExact(count * tensor.rowBytes())];

@@ -91,7 +91,9 @@ public final class TypePlan {
         QuantType type = wanted(tensor).orElse(stored);
         boolean table = tensor.role() == TensorRole.EMBEDDING || tensor.role() == TensorRole.NGRAM;
         // Rows of tables are read, not multiplied, and readers apply NVFP4's factor to products only.
-        return fitting(table && type == QuantType.NVFP4 ? QuantType.IQ4_NL : type, tensor.rows().width());
+        return fitting(
+                table && type == QuantType.NVFP4 ? QuantType.IQ4_NL : type,
+                tensor.rows().width());
     }
 
     private Optional<QuantType> wanted(OutputTensor tensor) {

@@ -64,7 +64,8 @@ final class AffineKEncoders {
                 float step = scale * s;
                 float minimum = -minimumScale * m;
                 for (int i = 0; i < count; i++) {
-                    float difference = source[at + i] - (step * affine.quantize(source[at + i], step, minimum) + minimum);
+                    float difference =
+                            source[at + i] - (step * affine.quantize(source[at + i], step, minimum) + minimum);
                     error += difference * difference;
                 }
                 if (error < best) {

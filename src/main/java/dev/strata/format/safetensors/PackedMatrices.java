@@ -90,8 +90,9 @@ public final class PackedMatrices {
         if (inputs % QuantType.NVFP4.blockElements() != 0
                 || packed.bytes() != (long) outputs * inputs / 2
                 || scales.bytes() != (long) outputs * inputs / GROUP) {
-            throw new ModelFormatException(files.path() + ": tensor " + packed.name() + " has shape " + packed.shape()
-                    + " with scales " + scales.shape() + ", expected 4-bit values of [" + outputs + ", " + inputs + "]");
+            throw new ModelFormatException(
+                    files.path() + ": tensor " + packed.name() + " has shape " + packed.shape() + " with scales "
+                            + scales.shape() + ", expected 4-bit values of [" + outputs + ", " + inputs + "]");
         }
         repackNvfp4(files.data(packed), files.data(scales), 0, (long) outputs * inputs / 64, target);
     }
@@ -106,10 +107,8 @@ public final class PackedMatrices {
             for (int g = 0; g < 4; g++) {
                 MemorySegment.copy(values, JAVA_BYTE, (block * 4 + g) * group.length, group, 0, group.length);
                 for (int i = 0; i < group.length; i++) {
-                    target.set(
-                            JAVA_BYTE,
-                            at + 4 + g * group.length + i,
-                            (byte) (nibble(group, i) | nibble(group, i + group.length) << 4));
+                    target.set(JAVA_BYTE, at + 4 + g * group.length + i, (byte)
+                            (nibble(group, i) | nibble(group, i + group.length) << 4));
                 }
             }
         }
@@ -177,8 +176,7 @@ public final class PackedMatrices {
 
     private float finite(TensorEntry entry, float factor) {
         if (!Float.isFinite(factor)) {
-            throw new ModelFormatException(
-                    files.path() + ": tensor " + entry.name() + " gives the factor " + factor);
+            throw new ModelFormatException(files.path() + ": tensor " + entry.name() + " gives the factor " + factor);
         }
         return factor;
     }

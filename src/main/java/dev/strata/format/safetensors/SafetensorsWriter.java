@@ -47,13 +47,12 @@ public final class SafetensorsWriter implements AutoCloseable {
         // Readers like the data to begin at a multiple of 8.
         String padded = header + " ".repeat(Math.floorMod(-header.length(), 8));
         ByteBuffer start = ByteBuffer.allocate(8 + padded.length()).order(ByteOrder.LITTLE_ENDIAN);
-        start.putLong(padded.length()).put(padded.getBytes(StandardCharsets.US_ASCII)).flip();
+        start.putLong(padded.length())
+                .put(padded.getBytes(StandardCharsets.US_ASCII))
+                .flip();
         Path partial = target.resolveSibling(target.getFileName() + ".partial");
         FileChannel channel = FileChannel.open(
-                partial,
-                StandardOpenOption.CREATE,
-                StandardOpenOption.WRITE,
-                StandardOpenOption.TRUNCATE_EXISTING);
+                partial, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING);
         writeAll(channel, start);
         return new SafetensorsWriter(target, partial, channel, bytes);
     }

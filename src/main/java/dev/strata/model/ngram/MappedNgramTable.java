@@ -42,8 +42,7 @@ public final class MappedNgramTable implements NgramTable {
      * @param rowBytes length of a row
      * @param scale factor on all values
      */
-    public MappedNgramTable(
-            List<MemorySegment> shards, Decoder decoder, long rowBytes, int rowElements, float scale) {
+    public MappedNgramTable(List<MemorySegment> shards, Decoder decoder, long rowBytes, int rowElements, float scale) {
         this.shards = List.copyOf(shards);
         this.decoder = decoder;
         this.rowElements = rowElements;
@@ -73,8 +72,7 @@ public final class MappedNgramTable implements NgramTable {
         int parts = Math.ceilDiv(count, PART_ROWS);
         IntStream.range(0, parts)
                 .parallel()
-                .forEach(part ->
-                        read(wanted, part * PART_ROWS, Math.min(count, (part + 1) * PART_ROWS), target));
+                .forEach(part -> read(wanted, part * PART_ROWS, Math.min(count, (part + 1) * PART_ROWS), target));
     }
 
     private void read(long[] wanted, int from, int to, MemorySegment target) {

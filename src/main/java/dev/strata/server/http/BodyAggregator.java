@@ -48,7 +48,8 @@ final class BodyAggregator extends HttpObjectAggregator {
     }
 
     private static void closeSoon(ChannelHandlerContext context) {
-        if (context.channel() instanceof DuplexChannel duplex && context.pipeline().get(SslHandler.class) == null) {
+        if (context.channel() instanceof DuplexChannel duplex
+                && context.pipeline().get(SslHandler.class) == null) {
             ChannelFuture _ = duplex.shutdownOutput();
         }
         Runnable close = () -> {

@@ -9,13 +9,7 @@ package dev.strata.server.http;
  * @param immediate the endpoint never waits, so it answers on the event loop: at full load too, when virtual threads queue
  */
 public record Route(
-        String method,
-        String path,
-        Dialect dialect,
-        boolean open,
-        boolean json,
-        boolean immediate,
-        Endpoint endpoint) {
+        String method, String path, Dialect dialect, boolean open, boolean json, boolean immediate, Endpoint endpoint) {
     /** Whose error shape the route speaks. */
     public enum Dialect {
         OPENAI,

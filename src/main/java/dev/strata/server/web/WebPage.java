@@ -69,7 +69,12 @@ public final class WebPage {
             }
             byte[] content = in.readAllBytes();
             byte[] digest = MessageDigest.getInstance("SHA-256").digest(content);
-            String tag = '"' + Base64.getUrlEncoder().withoutPadding().encodeToString(digest).substring(0, 20) + '"';
+            String tag = '"'
+                    + Base64.getUrlEncoder()
+                            .withoutPadding()
+                            .encodeToString(digest)
+                            .substring(0, 20)
+                    + '"';
             return new File(type(name), content, tag);
         } catch (IOException e) {
             throw new UncheckedIOException(e);

@@ -354,14 +354,22 @@ public final class FakeDevice implements Device {
     @Override
     public void copyToDevice(MemorySegment source, Buffer target, long targetOffset, Stream stream) {
         MemorySegment to = ((FakeBuffer) target).contents().asSlice(targetOffset, source.byteSize());
-        queue(FakeCall.Kind.COPY_TO_DEVICE, (FakeStream) stream, source.byteSize(), "copy to the device",
+        queue(
+                FakeCall.Kind.COPY_TO_DEVICE,
+                (FakeStream) stream,
+                source.byteSize(),
+                "copy to the device",
                 () -> to.copyFrom(source));
     }
 
     @Override
     public void copyToHost(Buffer source, long sourceOffset, MemorySegment target, Stream stream) {
         MemorySegment from = ((FakeBuffer) source).contents().asSlice(sourceOffset, target.byteSize());
-        queue(FakeCall.Kind.COPY_TO_HOST, (FakeStream) stream, target.byteSize(), "copy to the host",
+        queue(
+                FakeCall.Kind.COPY_TO_HOST,
+                (FakeStream) stream,
+                target.byteSize(),
+                "copy to the host",
                 () -> target.copyFrom(from));
     }
 

@@ -22,8 +22,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** The fake keeps the promises of a device, in both of its modes. */
 class FakeDeviceTest {
     static List<Supplier<FakeDevice>> devices() {
-        return List.of(
-                () -> FakeDevice.threaded(1 << 20), () -> FakeDevice.stepped(1 << 20, new SplittableRandom(7)));
+        return List.of(() -> FakeDevice.threaded(1 << 20), () -> FakeDevice.stepped(1 << 20, new SplittableRandom(7)));
     }
 
     @ParameterizedTest
@@ -46,7 +45,8 @@ class FakeDeviceTest {
                 compute.waitFor(copied);
                 int index = i;
                 device.launch(
-                        compute, () -> read[index] = ((FakeBuffer) buffer).contents().get(JAVA_BYTE, 4095));
+                        compute,
+                        () -> read[index] = ((FakeBuffer) buffer).contents().get(JAVA_BYTE, 4095));
                 used.record(compute);
             }
             used.synchronize();

@@ -10,7 +10,11 @@ import org.jspecify.annotations.Nullable;
 /** An ordered queue of work. Guarded by the device's lock; payloads run outside it. */
 final class FakeStream implements Stream {
     /** Work that may start when {@code ready} holds; {@code payload} runs outside the lock, {@code mark} inside. */
-    record Work(BooleanSupplier ready, @Nullable Runnable payload, @Nullable Runnable mark, long bytes) {
+    record Work(
+            BooleanSupplier ready,
+            @Nullable Runnable payload,
+            @Nullable Runnable mark,
+            long bytes) {
         static Work payload(Runnable payload, long bytes) {
             return new Work(() -> true, payload, null, bytes);
         }

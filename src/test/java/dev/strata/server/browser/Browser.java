@@ -71,7 +71,8 @@ public final class Browser implements AutoCloseable {
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .start();
         Path profile = Files.createTempDirectory("strata-browser");
-        HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+        HttpClient client =
+                HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
         URI base = URI.create("http://127.0.0.1:" + port + "/session");
         List<String> flags = List.of(
                 "--headless=new",
