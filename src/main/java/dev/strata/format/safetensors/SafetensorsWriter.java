@@ -1,5 +1,7 @@
 package dev.strata.format.safetensors;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -65,7 +67,8 @@ public final class SafetensorsWriter implements AutoCloseable {
         }
         for (long at = 0; at < values.byteSize(); at += SLICE) {
             MemorySegment slice = values.asSlice(at, Math.min(SLICE, values.byteSize() - at));
-            writeAll(channel, slice.asByteBuffer());
+            // Only native memory and byte arrays can be seen as a buffer.
+            writeAll(channel, slice.isNative() ? slice.asByteBuffer() : ByteBuffer.wrap(slice.toArray(JAVA_BYTE)));
         }
         missing -= values.byteSize();
     }

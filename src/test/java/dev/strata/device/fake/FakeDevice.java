@@ -205,8 +205,14 @@ public final class FakeDevice implements Device {
         }
     }
 
-    /** Closes retired memory whose events have happened. */
+    /** Closes retired memory whose events have happened; when it returns, what another thread was closing is closed too. */
     void settle() {
+        synchronized (retired) {
+            closeDue();
+        }
+    }
+
+    private void closeDue() {
         List<Retired> due = new ArrayList<>();
         synchronized (lock) {
             retired.removeIf(entry -> {
