@@ -294,7 +294,9 @@ class ConcurrencyTest {
             streaming.awaitBegun();
             int before = fixture.model.passes.size();
             fixture.run(request(prompt(tokens(200, 1)), 1));
-            List<Batch> passes = List.copyOf(fixture.model.passes.subList(before, fixture.model.passes.size()));
+            // A copy first: the other answer goes on, and a view of a list that grows cannot be read.
+            List<Batch> all = List.copyOf(fixture.model.passes);
+            List<Batch> passes = all.subList(before, all.size());
             int longest = 0;
             int chunks = 0;
             for (Batch pass : passes) {
