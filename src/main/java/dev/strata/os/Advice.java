@@ -4,7 +4,7 @@ package dev.strata.os;
 public enum Advice {
     /** Read soon: start reading ahead. */
     WILL_NEED,
-    /** Not needed for now: anonymous contents are lost, file pages are read again on the next touch. */
+    /** Not needed any more at present: anonymous contents are lost, file pages are read again on the next touch. */
     DONT_NEED,
     SEQUENTIAL,
     RANDOM,
