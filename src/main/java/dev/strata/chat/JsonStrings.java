@@ -1,10 +1,11 @@
 package dev.strata.chat;
 
 /** Text as JSON strings. */
-final class JsonStrings {
+public final class JsonStrings {
     private JsonStrings() {}
 
-    static String quoted(String text) {
+    /** The text in quotes, with what JSON needs escaped. */
+    public static String quoted(String text) {
         StringBuilder out = new StringBuilder("\"");
         for (int at = 0; at < text.length(); at++) {
             escape(text.charAt(at), out);

@@ -1,5 +1,6 @@
 package dev.strata.cli;
 
+import dev.strata.chat.JsonStrings;
 import java.util.Collection;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -22,7 +23,7 @@ final class JsonText {
                 String separator = "";
                 for (Map.Entry<?, ?> entry : map.entrySet()) {
                     out.append(separator);
-                    text(String.valueOf(entry.getKey()), out);
+                    out.append(JsonStrings.quoted(String.valueOf(entry.getKey())));
                     out.append(':');
                     write(entry.getValue(), out);
                     separator = ",";
@@ -43,29 +44,7 @@ final class JsonText {
             case Float number when !Float.isFinite(number) -> out.append("null");
             case Number number -> out.append(number);
             case Boolean truth -> out.append(truth);
-            default -> text(value.toString(), out);
+            default -> out.append(JsonStrings.quoted(value.toString()));
         }
-    }
-
-    private static void text(String text, StringBuilder out) {
-        out.append('"');
-        for (int i = 0; i < text.length(); i++) {
-            char c = text.charAt(i);
-            switch (c) {
-                case '"' -> out.append("\\\"");
-                case '\\' -> out.append("\\\\");
-                case '\n' -> out.append("\\n");
-                case '\r' -> out.append("\\r");
-                case '\t' -> out.append("\\t");
-                default -> {
-                    if (c < 0x20) {
-                        out.append(String.format("\\u%04x", (int) c));
-                    } else {
-                        out.append(c);
-                    }
-                }
-            }
-        }
-        out.append('"');
     }
 }

@@ -3,6 +3,7 @@ package dev.strata.cpu;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import dev.strata.device.Batch;
+import dev.strata.device.HostBuffer;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
@@ -14,7 +15,7 @@ final class BatchRecord implements AutoCloseable {
     private static final int HEADER = 4;
     private static final int SEGMENT = 6;
 
-    private CpuBuffer buffer = CpuBuffer.allocate(1 << 16, "batch record");
+    private HostBuffer buffer = HugePages.allocate(1 << 16, "batch record");
     private @Nullable Batch current;
     private int serial;
 
@@ -35,7 +36,7 @@ final class BatchRecord implements AutoCloseable {
         }
         if (4L * ints > buffer.bytes()) {
             buffer.close();
-            buffer = CpuBuffer.allocate(8L * ints, "batch record");
+            buffer = HugePages.allocate(8L * ints, "batch record");
         }
         MemorySegment record = buffer.host();
         record.setAtIndex(JAVA_INT, 0, batch.rows());

@@ -1,5 +1,6 @@
 package dev.strata.cpu;
 
+import dev.strata.device.HostBuffer;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,31 +13,31 @@ final class CpuArena implements AutoCloseable {
     private static final long SLAB = 32L << 20;
     private static final long ALIGNMENT = 64;
 
-    private final List<CpuBuffer> slabs = new ArrayList<>();
-    private CpuBuffer current = CpuBuffer.of(MemorySegment.NULL);
+    private final List<HostBuffer> slabs = new ArrayList<>();
+    private HostBuffer current = HostBuffer.of(MemorySegment.NULL);
     private long used;
 
-    CpuBuffer allocate(long bytes, String purpose) {
+    HostBuffer allocate(long bytes, String purpose) {
         if (bytes > SLAB / 4) {
-            CpuBuffer own = CpuBuffer.allocate(bytes, purpose);
+            HostBuffer own = HugePages.allocate(bytes, purpose);
             slabs.add(own);
             return own;
         }
         if (used + bytes > current.bytes()) {
-            current = CpuBuffer.allocate(SLAB, purpose);
+            current = HugePages.allocate(SLAB, purpose);
             slabs.add(current);
             used = 0;
         }
-        CpuBuffer piece = CpuBuffer.of(current.host().asSlice(used, bytes));
+        HostBuffer piece = HostBuffer.of(current.host().asSlice(used, bytes));
         used += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         return piece;
     }
 
     @Override
     public void close() {
-        slabs.forEach(CpuBuffer::close);
+        slabs.forEach(HostBuffer::close);
         slabs.clear();
-        current = CpuBuffer.of(MemorySegment.NULL);
+        current = HostBuffer.of(MemorySegment.NULL);
         used = 0;
     }
 }

@@ -7,6 +7,7 @@ import dev.strata.device.DeltaShape;
 import dev.strata.device.DeviceException;
 import dev.strata.device.ExpertLayer;
 import dev.strata.device.ExpertSource;
+import dev.strata.device.HostBuffer;
 import dev.strata.device.HostTensor;
 import dev.strata.device.IndexerShape;
 import dev.strata.device.KvFormat;
@@ -89,7 +90,7 @@ public final class CpuBackend implements Backend {
                 tensor.type(),
                 tensor.outputs(),
                 tensor.inputs(),
-                CpuBuffer.of(tensor.data()),
+                HostBuffer.of(tensor.data()),
                 0,
                 tensor.scale());
     }

@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import dev.strata.cpu.jni.CpuKernels;
 import dev.strata.device.ExpertLayout;
+import dev.strata.device.HostBuffer;
 import dev.strata.device.Routing;
 import dev.strata.device.Tensor;
 import java.lang.foreign.MemorySegment;
@@ -17,8 +18,8 @@ final class ExpertProducts implements AutoCloseable {
     private static final long STAGING_BYTES = 256L << 20;
 
     private final CpuContext context;
-    private CpuBuffer results = CpuBuffer.of(MemorySegment.NULL);
-    private CpuBuffer staging = CpuBuffer.of(MemorySegment.NULL);
+    private HostBuffer results = HostBuffer.of(MemorySegment.NULL);
+    private HostBuffer staging = HostBuffer.of(MemorySegment.NULL);
     private final BitSet missing = new BitSet();
 
     ExpertProducts(CpuContext context) {
@@ -32,7 +33,7 @@ final class ExpertProducts implements AutoCloseable {
         long bytes = 4L * rows * used * layout.hidden();
         if (bytes > results.bytes()) {
             results.close();
-            results = CpuBuffer.allocate(bytes, "expert results");
+            results = HugePages.allocate(bytes, "expert results");
         }
         if (table.complete()) {
             products(table, table.resident(), in, routing, rows);
@@ -53,7 +54,7 @@ final class ExpertProducts implements AutoCloseable {
         long blob = (table.layout().blobBytes() + 63) / 64 * 64;
         if (staging.bytes() < blob) {
             staging.close();
-            staging = CpuBuffer.allocate(Math.max(STAGING_BYTES, blob), "staged experts");
+            staging = HugePages.allocate(Math.max(STAGING_BYTES, blob), "staged experts");
         }
         missing.clear();
         boolean any = false;

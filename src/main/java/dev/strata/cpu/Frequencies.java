@@ -2,6 +2,7 @@ package dev.strata.cpu;
 
 import static java.lang.foreign.ValueLayout.JAVA_DOUBLE;
 
+import dev.strata.device.HostBuffer;
 import dev.strata.device.Rope;
 import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
@@ -23,7 +24,7 @@ final class Frequencies {
 
     private long add(Rope rope) {
         double[] values = rope.frequencies();
-        CpuBuffer buffer = arena.allocate(8L * values.length, "rotary frequencies");
+        HostBuffer buffer = arena.allocate(8L * values.length, "rotary frequencies");
         MemorySegment.copy(values, 0, buffer.host(), JAVA_DOUBLE, 0, values.length);
         addresses.put(rope, buffer.address());
         return buffer.address();

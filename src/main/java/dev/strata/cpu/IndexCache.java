@@ -1,20 +1,21 @@
 package dev.strata.cpu;
 
 import dev.strata.device.Batch;
+import dev.strata.device.HostBuffer;
 import dev.strata.device.IndexerShape;
 import dev.strata.device.LayerState;
 
 /** Index keys of one sparse attention layer, float32: raw [pages][64][headSize] and pooled [pages][64 / block][headSize]. */
 final class IndexCache implements LayerState.Index {
-    private final CpuBuffer raw;
-    private final CpuBuffer pooled;
+    private final HostBuffer raw;
+    private final HostBuffer pooled;
     private final int pages;
 
     IndexCache(IndexerShape shape, int pages) {
         this.pages = pages;
-        this.raw = CpuBuffer.allocate(4L * pages * Batch.PAGE * shape.headSize(), "index keys");
+        this.raw = HugePages.allocate(4L * pages * Batch.PAGE * shape.headSize(), "index keys");
         this.pooled =
-                CpuBuffer.allocate(4L * pages * (Batch.PAGE / shape.block()) * shape.headSize(), "pooled index keys");
+                HugePages.allocate(4L * pages * (Batch.PAGE / shape.block()) * shape.headSize(), "pooled index keys");
     }
 
     long raw() {
@@ -30,7 +31,7 @@ final class IndexCache implements LayerState.Index {
         copy(pooled, from, to);
     }
 
-    private void copy(CpuBuffer buffer, int from, int to) {
+    private void copy(HostBuffer buffer, int from, int to) {
         long size = buffer.bytes() / pages;
         buffer.host().asSlice(to * size, size).copyFrom(buffer.host().asSlice(from * size, size));
     }

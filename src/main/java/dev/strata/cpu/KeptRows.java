@@ -1,12 +1,13 @@
 package dev.strata.cpu;
 
+import dev.strata.device.HostBuffer;
 import dev.strata.device.Tensor;
 import java.lang.foreign.MemorySegment;
 
 /** A copy of the rows of one tensor of a pass; its memory grows to the largest pass and is used again. */
 final class KeptRows implements AutoCloseable {
     private final int columns;
-    private CpuBuffer buffer = CpuBuffer.of(MemorySegment.NULL);
+    private HostBuffer buffer = HostBuffer.of(MemorySegment.NULL);
 
     KeptRows(int columns) {
         this.columns = columns;
@@ -16,7 +17,7 @@ final class KeptRows implements AutoCloseable {
     long room(int rows) {
         if (4L * rows * columns > buffer.bytes()) {
             buffer.close();
-            buffer = CpuBuffer.allocate(4L * rows * columns, "inputs of a held pass");
+            buffer = HugePages.allocate(4L * rows * columns, "inputs of a held pass");
         }
         return buffer.address();
     }

@@ -3,6 +3,7 @@ package dev.strata.cpu;
 import dev.strata.cpu.jni.CpuKernels;
 import dev.strata.device.AttentionShape;
 import dev.strata.device.DeviceException;
+import dev.strata.device.HostBuffer;
 import dev.strata.device.KvFormat;
 import dev.strata.device.LayerState;
 
@@ -10,10 +11,10 @@ import dev.strata.device.LayerState;
 final class KvCache implements LayerState.Kv {
     private final int format;
     private final long pageBytes;
-    private final CpuBuffer keys;
-    private final CpuBuffer values;
+    private final HostBuffer keys;
+    private final HostBuffer values;
 
-    private KvCache(int format, long pageBytes, CpuBuffer keys, CpuBuffer values) {
+    private KvCache(int format, long pageBytes, HostBuffer keys, HostBuffer values) {
         this.format = format;
         this.pageBytes = pageBytes;
         this.keys = keys;
@@ -34,8 +35,8 @@ final class KvCache implements LayerState.Kv {
         return new KvCache(
                 code,
                 pageBytes,
-                CpuBuffer.allocate(pageBytes * pages, "attention keys"),
-                CpuBuffer.allocate(pageBytes * pages, "attention values"));
+                HugePages.allocate(pageBytes * pages, "attention keys"),
+                HugePages.allocate(pageBytes * pages, "attention values"));
     }
 
     int format() {
@@ -55,7 +56,7 @@ final class KvCache implements LayerState.Kv {
         copy(values, from, to);
     }
 
-    private void copy(CpuBuffer buffer, int from, int to) {
+    private void copy(HostBuffer buffer, int from, int to) {
         buffer.host().asSlice(to * pageBytes, pageBytes).copyFrom(buffer.host().asSlice(from * pageBytes, pageBytes));
     }
 

@@ -1,12 +1,14 @@
 package dev.strata.cpu;
 
+import dev.strata.device.HostBuffer;
+
 /** One piece of state for each slot, all of the same size. */
 final class SlotRows implements AutoCloseable {
-    private final CpuBuffer buffer;
+    private final HostBuffer buffer;
     private final long slotBytes;
 
     SlotRows(int slots, long slotBytes, String purpose) {
-        this.buffer = CpuBuffer.allocate(slots * slotBytes, purpose);
+        this.buffer = HugePages.allocate(slots * slotBytes, purpose);
         this.slotBytes = slotBytes;
     }
 

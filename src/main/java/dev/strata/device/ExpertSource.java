@@ -1,6 +1,7 @@
 package dev.strata.device;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /** Where all expert blobs of a model can be read from: RAM, files, or both. Safe for use by many threads. */
@@ -23,9 +24,9 @@ public interface ExpertSource extends AutoCloseable {
 
     /** Copies the blobs of {@code count} experts from {@code first} on, each to its own target; a file source reads them as one batch. */
     default void copyBlobs(int layer, int first, int count, MemorySegment[] targets) {
-        for (int i = 0; i < count; i++) {
-            copyBlob(layer, first + i, targets[i]);
-        }
+        int[] experts = new int[count];
+        Arrays.setAll(experts, i -> first + i);
+        copyBlobs(layer, experts, count, targets);
     }
 
     /**

@@ -10,7 +10,6 @@ import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -77,13 +76,6 @@ public final class FileExpertSource implements ExpertSource, FileReads {
     @Override
     public void copyBlob(int layer, int expert, MemorySegment target) {
         copyBlobs(layer, new int[] {expert}, 1, new MemorySegment[] {target});
-    }
-
-    @Override
-    public void copyBlobs(int layer, int first, int count, MemorySegment[] targets) {
-        int[] experts = new int[count];
-        Arrays.setAll(experts, i -> first + i);
-        copyBlobs(layer, experts, count, targets);
     }
 
     @Override

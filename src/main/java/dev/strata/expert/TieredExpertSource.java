@@ -138,9 +138,11 @@ public final class TieredExpertSource implements ExpertSource {
         }
 
         @Override
-        public void copyBlobs(int layer, int first, int count, MemorySegment[] targets) {
-            int[] experts = Arrays.copyOfRange(members.get(layer), first, first + count);
-            source.copyBlobs(layer, experts, count, targets);
+        public void copyBlobs(int layer, int[] experts, int count, MemorySegment[] targets) {
+            int[] ids = members.get(layer);
+            int[] originals = new int[count];
+            Arrays.setAll(originals, i -> ids[experts[i]]);
+            source.copyBlobs(layer, originals, count, targets);
         }
 
         @Override
@@ -199,13 +201,6 @@ public final class TieredExpertSource implements ExpertSource {
         } else if (rest != null) {
             rest.copyBlob(layer, expert, target);
         }
-    }
-
-    @Override
-    public void copyBlobs(int layer, int first, int count, MemorySegment[] targets) {
-        int[] experts = new int[count];
-        Arrays.setAll(experts, i -> first + i);
-        copyBlobs(layer, experts, count, targets);
     }
 
     /** Copies those in RAM one by one and reads the others as one batch. */

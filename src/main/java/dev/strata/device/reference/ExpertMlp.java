@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertView;
+import dev.strata.device.HostBuffer;
 import dev.strata.device.Routing;
 import dev.strata.device.SharedExpert;
 import dev.strata.device.Tensor;

@@ -3,6 +3,7 @@ package dev.strata.device.reference;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
 import dev.strata.device.Batch;
+import dev.strata.device.HostBuffer;
 import dev.strata.device.IndexerShape;
 import dev.strata.device.LayerState;
 import java.lang.foreign.MemorySegment;

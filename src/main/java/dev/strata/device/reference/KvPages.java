@@ -7,6 +7,7 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 import dev.strata.device.AttentionShape;
 import dev.strata.device.Batch;
 import dev.strata.device.DeviceException;
+import dev.strata.device.HostBuffer;
 import dev.strata.device.KvFormat;
 import dev.strata.device.LayerState;
 import java.lang.foreign.MemorySegment;

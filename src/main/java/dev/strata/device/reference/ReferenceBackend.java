@@ -5,6 +5,7 @@ import dev.strata.device.Backend;
 import dev.strata.device.DeltaShape;
 import dev.strata.device.ExpertLayer;
 import dev.strata.device.ExpertSource;
+import dev.strata.device.HostBuffer;
 import dev.strata.device.HostTensor;
 import dev.strata.device.IndexerShape;
 import dev.strata.device.KvFormat;

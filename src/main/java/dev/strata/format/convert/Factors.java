@@ -72,6 +72,13 @@ final class Factors {
         return new Removed(rows, factors.clone(), rows.count() / factors.length);
     }
 
+    private static void readScaled(Rows source, long row, float factor, float[] target, int at) {
+        source.read(row, target, at);
+        for (int i = at; i < at + source.width(); i++) {
+            target[i] *= factor;
+        }
+    }
+
     private record Applied(Rows source, float[] factors, long slice) implements Rows {
         @Override
         public long count() {
@@ -90,11 +97,7 @@ final class Factors {
 
         @Override
         public void read(long row, float[] target, int at) {
-            source.read(row, target, at);
-            float factor = storedFactor(row);
-            for (int i = at; i < at + width(); i++) {
-                target[i] *= factor;
-            }
+            readScaled(source, row, storedFactor(row), target, at);
         }
 
         @Override
@@ -121,11 +124,7 @@ final class Factors {
 
         @Override
         public void read(long row, float[] target, int at) {
-            source.read(row, target, at);
-            float inverse = 1 / factors[(int) (row / slice)];
-            for (int i = at; i < at + width(); i++) {
-                target[i] *= inverse;
-            }
+            readScaled(source, row, 1 / factors[(int) (row / slice)], target, at);
         }
 
         @Override
