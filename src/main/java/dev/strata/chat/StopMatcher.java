@@ -1,6 +1,7 @@
 package dev.strata.chat;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Ends a text at the first stop string, however the text arrives. Text is held back only as long as it can still become a stop string. Not
@@ -9,7 +10,7 @@ import java.util.List;
 public final class StopMatcher {
     private final List<String> stops;
     private final StringBuilder held = new StringBuilder();
-    private boolean matched;
+    private @Nullable String match;
 
     /** @param stops strings that end the text and are not part of it; empty ones are ignored */
     public StopMatcher(List<String> stops) {
@@ -18,14 +19,14 @@ public final class StopMatcher {
 
     /** Takes more text and returns what is certain to belong to the answer. Nothing more comes after a match. */
     public String push(String text) {
-        if (matched) {
+        if (match != null) {
             return "";
         }
         if (stops.isEmpty()) {
             return text;
         }
         StringBuilder out = new StringBuilder();
-        for (int at = 0; at < text.length() && !matched; at++) {
+        for (int at = 0; at < text.length() && match == null; at++) {
             accept(text.charAt(at), out);
         }
         return out.toString();
@@ -33,15 +34,15 @@ public final class StopMatcher {
 
     private void accept(char unit, StringBuilder out) {
         held.append(unit);
-        int longest = 0;
+        String longest = null;
         for (String stop : stops) {
-            if (stop.length() > longest && endsWith(held, stop, stop.length())) {
-                longest = stop.length();
+            if ((longest == null || stop.length() > longest.length()) && endsWith(held, stop, stop.length())) {
+                longest = stop;
             }
         }
-        if (longest > 0) {
-            matched = true;
-            out.append(held, 0, held.length() - longest);
+        if (longest != null) {
+            match = longest;
+            out.append(held, 0, held.length() - longest.length());
             held.setLength(0);
             return;
         }
@@ -79,7 +80,12 @@ public final class StopMatcher {
 
     /** Whether a stop string was found: the answer has ended. */
     public boolean matched() {
-        return matched;
+        return match != null;
+    }
+
+    /** The stop string that was found; null when there was none. */
+    public @Nullable String match() {
+        return match;
     }
 
     /** The text ends here: gives what was held back. */

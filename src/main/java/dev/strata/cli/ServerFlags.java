@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** Flags of the HTTP server. */
@@ -62,6 +63,9 @@ final class ServerFlags {
             description = "Time that running answers get to finish when the server is stopped. Default: 30.")
     private int drainSeconds = 30;
 
+    @Mixin
+    private final LimitFlags limits = new LimitFlags();
+
     ServerOptions options() {
         Counts.requireBetween("--port", port, 0, 65_535);
         Counts.require("--request-timeout", requestTimeout, 0);
@@ -72,7 +76,8 @@ final class ServerFlags {
                 .withAllowedHosts(allowedHosts)
                 .withTls(tls())
                 .withWebPage(!noWeb)
-                .withRequestTimeout(requestTimeout == 0 ? null : Duration.ofSeconds(requestTimeout));
+                .withRequestTimeout(requestTimeout == 0 ? null : Duration.ofSeconds(requestTimeout))
+                .withLimits(limits.limits());
     }
 
     Duration drain() {

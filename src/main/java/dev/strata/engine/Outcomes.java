@@ -58,7 +58,8 @@ final class Outcomes {
         ActiveRequest request = sequence.request;
         int cached = Math.max(0, request.cachedTokens);
         Usage usage = new Usage(sequence.promptLength, cached, sequence.generated(), sequence.answer.reasoningTokens());
-        request.deliver(delivery, new Delta.Finished(sequence.choice, told, usage, timings(sequence, cached, now)));
+        String stop = reason == FinishReason.STOP ? sequence.answer.stopString() : null;
+        request.deliver(delivery, new Delta.Finished(sequence.choice, told, usage, timings(sequence, cached, now), stop));
         (reason == FinishReason.CANCELLED ? counters.cancelled : counters.finished).increment();
         RequestLog.ended(sequence, told.name().toLowerCase(Locale.ROOT), now);
     }

@@ -89,6 +89,11 @@ final class ParsedAnswer implements TextSide.Answer {
     }
 
     @Override
+    public @Nullable String stopString() {
+        return stops.match();
+    }
+
+    @Override
     public int reasoningTokens() {
         return reasoningTokens;
     }

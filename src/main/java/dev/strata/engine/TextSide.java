@@ -65,6 +65,11 @@ interface TextSide {
          */
         FinishReason end(FinishReason reason, List<Delta> out);
 
+        /** The request's stop string that ended the answer; null when something else did. */
+        default @Nullable String stopString() {
+            return null;
+        }
+
         /** Tokens that were part of the reasoning. */
         int reasoningTokens();
     }

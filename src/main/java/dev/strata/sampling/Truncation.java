@@ -4,14 +4,17 @@ import java.util.Arrays;
 
 /**
  * Keeps the tokens that top_k, top_p and min_p leave, and draws one of them. Only tokens near the best one are gathered and sorted; how near
- * is widened until the limits fall among them. Scratch memory for one thread.
+ * is widened until the limits fall among them. Where too many are near, the cut is found without sorting. Scratch memory for one thread.
  */
 final class Truncation {
     /** Tokens this far below the best one (in logits over temperature) are left out: e^-30 of a vocabulary is nothing. */
     private static final float[] REACH = {4, 8, 16, 30};
 
+    private static final int MOST_SORTED = 2048;
+
     private final float[] weights;
-    private long[] order = new long[1024];
+    private final long[] order = new long[MOST_SORTED];
+    private final HeadSelection selection = new HeadSelection();
 
     Truncation(int vocabulary) {
         weights = new float[vocabulary];
@@ -68,15 +71,19 @@ final class Truncation {
     }
 
     private int drawSorted(SamplingSettings settings, double uniform) {
+        int most = settings.topK() > 0 ? settings.topK() : Integer.MAX_VALUE;
         double wanted = settings.topK() > 0 ? Double.MAX_VALUE : settings.topP() * sumFrom(0);
         int reach = 0;
         int kept = gather(leastWeight(reach));
-        while (reach < REACH.length - 1 && (settings.topK() > 0 ? kept < settings.topK() : sum(kept) < wanted)) {
+        while (kept >= 0 && reach < REACH.length - 1 && (settings.topK() > 0 ? kept < most : sum(kept) < wanted)) {
             kept = gather(leastWeight(++reach));
+        }
+        if (kept < 0) {
+            return drawSelected(settings, most, wanted, uniform);
         }
         sort(kept);
         if (settings.topK() > 0) {
-            kept = Math.min(kept, settings.topK());
+            kept = Math.min(kept, most);
             wanted = settings.topP() * sum(kept);
         }
         if (settings.topP() < 1) {
@@ -95,13 +102,23 @@ final class Truncation {
         return (int) order[kept - 1];
     }
 
-    /** Gathers all tokens of at least this weight, in the order of their ids; returns how many. */
+    /** For flat distributions, where sorting all that could be kept takes long. */
+    private int drawSelected(SamplingSettings settings, int most, double wanted, double uniform) {
+        selection.select(weights, wanted, most);
+        if (settings.topK() > 0 && settings.topP() < 1) {
+            selection.select(weights, settings.topP() * selection.sum(), most);
+        }
+        selection.atLeast(settings.minP());
+        return selection.draw(weights, uniform);
+    }
+
+    /** Gathers all tokens of at least this weight, in the order of their ids; returns how many, or -1 when they are too many to sort. */
     private int gather(float least) {
         int count = 0;
         for (int token = 0; token < weights.length; token++) {
             if (weights[token] >= least) {
                 if (count == order.length) {
-                    order = Arrays.copyOf(order, count * 2);
+                    return -1;
                 }
                 order[count++] = token;
             }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.strata.config.ConfigurationException;
+import dev.strata.server.http.Limits;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
 
 class CliPiecesTest {
     @TempDir
@@ -71,6 +73,9 @@ class CliPiecesTest {
         "--parallel 0, --parallel 0 cannot be used: it accepts a number from 1 on",
         "--port 70000, --port 70000 cannot be used: it accepts a number from 0 to 65535",
         "--spec-min-p 1.5, --spec-min-p 1.5 cannot be used: it accepts a number from 0 to 1",
+        "--max-request-mib 0, --max-request-mib 0 cannot be used: it accepts a number from 1 to 1024",
+        "--header-timeout 0, --header-timeout 0 cannot be used: it accepts a number from 1 on",
+        "--max-per-key 0, --max-per-key 0 cannot be used: it accepts a number from 1 on",
         "--modle x, unknown flag --modle; did you mean --model?",
         "--backend gpu, Invalid value for option '--backend'",
         "--model /nowhere/at.gguf, /nowhere/at.gguf does not exist"
@@ -79,6 +84,28 @@ class CliPiecesTest {
         String[] words = ("--serve " + flags).split(" ");
         assertEquals(2, run(words), Arrays.toString(words));
         assertTrue(err.toString().contains(message), err.toString());
+    }
+
+    @Test
+    void limitsOfTheServerAreFlags() {
+        String flags = "--max-request-mib 2 --max-header-kib 8 --header-timeout 3 --body-timeout 4 --idle-timeout 5"
+                + " --slow-reader-timeout 6 --max-connections 7 --max-per-key 8";
+        Limits limits = CommandLine.populateCommand(new ServerFlags(), flags.split(" "))
+                .options()
+                .limits();
+        assertEquals(2 << 20, limits.bodyBytes());
+        assertEquals(8 << 10, limits.headerBytes());
+        assertEquals(
+                List.of(3L, 4L, 5L, 6L),
+                List.of(
+                        limits.headerTime().toSeconds(),
+                        limits.bodyTime().toSeconds(),
+                        limits.idleTime().toSeconds(),
+                        limits.slowReader().toSeconds()));
+        assertEquals(List.of(7, 8), List.of(limits.connections(), limits.requestsPerKey()));
+        assertEquals(
+                Limits.DEFAULTS,
+                CommandLine.populateCommand(new ServerFlags()).options().limits());
     }
 
     @Test

@@ -106,6 +106,18 @@ class GoldenChatTest {
     }
 
     @Test
+    void messagesNameTheStopSequence() throws IOException, InterruptedException {
+        ObjectNode body = json.createObjectNode();
+        body.put("max_tokens", 64).put("temperature", 0);
+        body.putArray("stop_sequences").add("never said").add("natural");
+        body.putArray("messages").addObject().put("role", "user").put("content", "What is a river?");
+        JsonNode answer = post("/v1/messages", body);
+        assertEquals("stop_sequence", answer.at("/stop_reason").asText());
+        assertEquals("natural", answer.at("/stop_sequence").asText());
+        assertTrue(answer.at("/content/0/text").asText().endsWith("a large "), answer.toString());
+    }
+
+    @Test
     void chatAnswersAreTheGoldenOnes() throws IOException, InterruptedException {
         int compared = 0;
         for (JsonNode conversation : conversations) {

@@ -130,6 +130,55 @@ class SamplerTest {
     }
 
     @Test
+    void flatDistributionsAreCutWhereSortingWouldCutThem() {
+        int vocabulary = 60_000;
+        Random random = new Random(6);
+        for (float spread : new float[] {0, 0.02f, 0.5f}) {
+            float[] logits = new float[vocabulary];
+            for (int i = 0; i < vocabulary; i++) {
+                logits[i] = Math.round(random.nextGaussian() * 4) / 4f * spread + 0f;
+            }
+            Integer[] order = IntStream.range(0, vocabulary).boxed().toArray(Integer[]::new);
+            java.util.Arrays.sort(order, (a, b) -> Float.compare(logits[b], logits[a]));
+            MemorySegment row = row(logits);
+            assertDrawnFrom(order, 30_000, row, sampler(settings(1, 30_000, 1, 0), vocabulary));
+            double all = 0;
+            for (float logit : logits) {
+                all += Math.exp(logit);
+            }
+            int reached = 0;
+            for (double sum = 0; sum < 0.7 * all; reached++) {
+                sum += Math.exp(logits[order[reached]]);
+            }
+            assertDrawnFrom(order, reached, row, sampler(settings(1, 0, 0.7f, 0), vocabulary));
+        }
+        float[] two = new float[vocabulary];
+        java.util.Arrays.fill(two, 0, vocabulary / 2, -1);
+        Integer[] upper = IntStream.range(vocabulary / 2, vocabulary).boxed().toArray(Integer[]::new);
+        assertDrawnFrom(upper, upper.length, row(two), sampler(settings(1, 0, 0.99f, 0.5f), vocabulary));
+    }
+
+    /** All draws are among the first {@code kept} of {@code order}, and both their ends are reached. */
+    private static void assertDrawnFrom(Integer[] order, int kept, MemorySegment row, Sampler sampler) {
+        int[] rank = new int[60_000];
+        java.util.Arrays.fill(rank, Integer.MAX_VALUE);
+        for (int i = 0; i < order.length; i++) {
+            rank[order[i]] = i;
+        }
+        int highest = 0;
+        int lowest = Integer.MAX_VALUE;
+        for (int i = 0; i < 200; i++) {
+            int token = sampler.sample(row, 0);
+            sampler.accept(token);
+            highest = Math.max(highest, rank[token]);
+            lowest = Math.min(lowest, rank[token]);
+        }
+        // Rounding of the sums may move the cut by a few tokens.
+        assertTrue(highest < kept + 8, highest + " of " + kept);
+        assertTrue(highest > kept * 0.9 && lowest < kept * 0.1, lowest + " to " + highest + " of " + kept);
+    }
+
+    @Test
     void theSameSeedGivesTheSameTextAndSamplingAgainTheSameToken() {
         MemorySegment row = row(0, 0.1f, 0.2f, 0.3f, 0.4f);
         Sampler one = sampler(settings(1, 0, 1, 0), 5);

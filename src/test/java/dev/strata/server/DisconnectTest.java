@@ -98,7 +98,10 @@ final class DisconnectTest {
         });
         try (TestServer server = TestServer.start(
                         engine,
-                        options -> options.withLimits(options.limits().withSlowReader(Duration.ofMillis(200), 100)));
+                        options -> options.withLimits(options.limits().with(limits -> {
+                            limits.slowReader = Duration.ofMillis(200);
+                            limits.queuedDeltas = 100;
+                        })));
                 RawClient client = new RawClient(server.server.port())) {
             client.post("/v1/chat/completions", chat("a", true));
             client.readUntil(": accepted\n\n");

@@ -62,7 +62,7 @@ final class HttpRulesTest {
     void largeBodiesAreRefused() throws Exception {
         try (TestServer server = TestServer.start(
                         FakeInferenceService.hello(),
-                        options -> options.withLimits(options.limits().withBodyBytes(1000)));
+                        options -> options.withLimits(options.limits().with(limits -> limits.bodyBytes = 1000)));
                 RawClient client = new RawClient(server.server.port())) {
             client.post("/v1/chat/completions", " ".repeat(2000));
             String answer = client.readAll();
@@ -75,7 +75,7 @@ final class HttpRulesTest {
     void aClientThatIsStillSendingSeesItsRefusal() throws Exception {
         try (TestServer server = TestServer.start(
                         FakeInferenceService.hello(),
-                        options -> options.withLimits(options.limits().withBodyBytes(1000)));
+                        options -> options.withLimits(options.limits().with(limits -> limits.bodyBytes = 1000)));
                 RawClient client = new RawClient(server.server.port())) {
             client.post("/v1/chat/completions", " ".repeat(8 << 20));
             assertTrue(client.readAll().startsWith("HTTP/1.1 413 "));
@@ -230,7 +230,7 @@ final class HttpRulesTest {
         CountDownLatch hang = new CountDownLatch(1);
         engine.hang = hang;
         try (TestServer server = TestServer.start(
-                engine, options -> options.withLimits(options.limits().withStatusTime(Duration.ofMillis(100))))) {
+                engine, options -> options.withLimits(options.limits().with(limits -> limits.statusTime = Duration.ofMillis(100))))) {
             for (String path : List.of("/v1/status", "/metrics")) {
                 HttpResponse<String> late = server.get(path);
                 assertEquals(503, late.statusCode(), path);
@@ -306,8 +306,11 @@ final class HttpRulesTest {
     void slowHeadersAndBodiesAreCutOff() throws Exception {
         try (TestServer server = TestServer.start(
                 FakeInferenceService.hello(),
-                options -> options.withLimits(options.limits()
-                        .withTimes(Duration.ofMillis(150), Duration.ofMillis(150), Duration.ofMillis(150))))) {
+                options -> options.withLimits(options.limits().with(limits -> {
+                    limits.headerTime = Duration.ofMillis(150);
+                    limits.bodyTime = Duration.ofMillis(150);
+                    limits.idleTime = Duration.ofMillis(150);
+                })))) {
             try (RawClient client = new RawClient(server.server.port())) {
                 client.send("GET /health HT");
                 assertEquals("", client.readAll());
@@ -327,7 +330,7 @@ final class HttpRulesTest {
     void tooManyConnectionsAreClosed() throws Exception {
         try (TestServer server = TestServer.start(
                         FakeInferenceService.hello(),
-                        options -> options.withLimits(options.limits().withConnections(1, 10)));
+                        options -> options.withLimits(options.limits().with(limits -> limits.connections = 1)));
                 RawClient first = new RawClient(server.server.port())) {
             first.get("/health");
             first.readUntil("ok\"}");
@@ -343,7 +346,7 @@ final class HttpRulesTest {
         try (TestServer server = TestServer.start(
                         engine,
                         options -> options.withApiKeys(List.of("one", "two"))
-                                .withLimits(options.limits().withConnections(10, 1)));
+                                .withLimits(options.limits().with(limits -> limits.requestsPerKey = 1)));
                 RawClient busy = new RawClient(server.server.port())) {
             String stream = CHAT.replace("]}", "],\"stream\":true}");
             busy.send("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer one\r\n"

@@ -28,7 +28,7 @@ final class LeakTest {
         ListAppender<ILoggingEvent> leaks = listen(ResourceLeakDetector.class.getName());
         try (TestServer server = TestServer.start(
                 FakeInferenceService.hello(),
-                options -> options.withLimits(options.limits().withBodyBytes(5000)))) {
+                options -> options.withLimits(options.limits().with(limits -> limits.bodyBytes = 5000)))) {
             for (int i = 0; i < 20; i++) {
                 server.post(
                         "/v1/chat/completions",

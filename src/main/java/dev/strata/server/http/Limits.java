@@ -1,6 +1,7 @@
 package dev.strata.server.http;
 
 import java.time.Duration;
+import java.util.function.Consumer;
 
 /**
  * What one client may cost.
@@ -42,93 +43,50 @@ public record Limits(
             1024,
             Duration.ofSeconds(3));
 
-    public Limits withBodyBytes(int bytes) {
+    /** The same with what {@code change} sets. */
+    public Limits with(Consumer<Change> change) {
+        Change changed = new Change(this);
+        change.accept(changed);
         return new Limits(
-                bytes,
-                headerBytes,
-                headerTime,
-                bodyTime,
-                idleTime,
-                keepAlive,
-                slowReader,
-                queuedDeltas,
-                connections,
-                requestsPerKey,
-                statusTime);
+                changed.bodyBytes,
+                changed.headerBytes,
+                changed.headerTime,
+                changed.bodyTime,
+                changed.idleTime,
+                changed.keepAlive,
+                changed.slowReader,
+                changed.queuedDeltas,
+                changed.connections,
+                changed.requestsPerKey,
+                changed.statusTime);
     }
 
-    public Limits withTimes(Duration header, Duration body, Duration idle) {
-        return new Limits(
-                bodyBytes,
-                headerBytes,
-                header,
-                body,
-                idle,
-                keepAlive,
-                slowReader,
-                queuedDeltas,
-                connections,
-                requestsPerKey,
-                statusTime);
-    }
+    /** Limits while they are being changed. */
+    public static final class Change {
+        public int bodyBytes;
+        public int headerBytes;
+        public Duration headerTime;
+        public Duration bodyTime;
+        public Duration idleTime;
+        public Duration keepAlive;
+        public Duration slowReader;
+        public int queuedDeltas;
+        public int connections;
+        public int requestsPerKey;
+        public Duration statusTime;
 
-    public Limits withKeepAlive(Duration silence) {
-        return new Limits(
-                bodyBytes,
-                headerBytes,
-                headerTime,
-                bodyTime,
-                idleTime,
-                silence,
-                slowReader,
-                queuedDeltas,
-                connections,
-                requestsPerKey,
-                statusTime);
-    }
-
-    public Limits withSlowReader(Duration time, int deltas) {
-        return new Limits(
-                bodyBytes,
-                headerBytes,
-                headerTime,
-                bodyTime,
-                idleTime,
-                keepAlive,
-                time,
-                deltas,
-                connections,
-                requestsPerKey,
-                statusTime);
-    }
-
-    public Limits withConnections(int most, int perKey) {
-        return new Limits(
-                bodyBytes,
-                headerBytes,
-                headerTime,
-                bodyTime,
-                idleTime,
-                keepAlive,
-                slowReader,
-                queuedDeltas,
-                most,
-                perKey,
-                statusTime);
-    }
-
-    public Limits withStatusTime(Duration deadline) {
-        return new Limits(
-                bodyBytes,
-                headerBytes,
-                headerTime,
-                bodyTime,
-                idleTime,
-                keepAlive,
-                slowReader,
-                queuedDeltas,
-                connections,
-                requestsPerKey,
-                deadline);
+        private Change(Limits limits) {
+            bodyBytes = limits.bodyBytes;
+            headerBytes = limits.headerBytes;
+            headerTime = limits.headerTime;
+            bodyTime = limits.bodyTime;
+            idleTime = limits.idleTime;
+            keepAlive = limits.keepAlive;
+            slowReader = limits.slowReader;
+            queuedDeltas = limits.queuedDeltas;
+            connections = limits.connections;
+            requestsPerKey = limits.requestsPerKey;
+            statusTime = limits.statusTime;
+        }
     }
 }
