@@ -9,6 +9,7 @@ import dev.strata.device.Tensor;
 /** The products of one layer's experts in one pass. */
 final class CudaExpertGroups implements ExpertGroups {
     private final ExpertKernels kernels;
+    private final ExpertPromptKernels prompts;
     private final Activations activations;
     private final CudaStream stream;
     private final CudaExpertLayer layer;
@@ -19,12 +20,13 @@ final class CudaExpertGroups implements ExpertGroups {
     private final boolean capturing;
     private final long table;
     private final int pairs;
-    private final ExpertKernels.@org.jspecify.annotations.Nullable Grouping grouping;
+    private final ExpertPromptKernels.@org.jspecify.annotations.Nullable Grouping grouping;
     private long others;
     private boolean summed;
 
     CudaExpertGroups(
             ExpertKernels kernels,
+            ExpertPromptKernels prompts,
             Activations activations,
             CudaStream stream,
             CudaExpertLayer layer,
@@ -33,6 +35,7 @@ final class CudaExpertGroups implements ExpertGroups {
             Tensor out,
             boolean capturing) {
         this.kernels = kernels;
+        this.prompts = prompts;
         this.activations = activations;
         this.stream = stream;
         this.layer = layer;
@@ -43,8 +46,8 @@ final class CudaExpertGroups implements ExpertGroups {
         this.capturing = capturing;
         this.table = layer.table();
         this.pairs = input.rows() * routing.used();
-        this.grouping = kernels.grouped(input.rows(), routing.used(), layout.experts())
-                ? kernels.group(routing, input.rows(), layout.experts())
+        this.grouping = prompts.grouped(input.rows(), routing.used(), layout.experts())
+                ? prompts.group(routing, input.rows(), layout.experts())
                 : null;
     }
 
@@ -79,7 +82,7 @@ final class CudaExpertGroups implements ExpertGroups {
             return;
         }
         if (grouping != null) {
-            kernels.multiplyGroups(layout, table, grouping, activations.rounded(input), first, count, groupedResults());
+            prompts.multiplyGroups(layout, table, grouping, activations.rounded(input), first, count, groupedResults());
             return;
         }
         long values = kernels.scratch().address("expert values, float32", 4L * pairs * layout.intermediate());
@@ -112,9 +115,9 @@ final class CudaExpertGroups implements ExpertGroups {
             return;
         }
         if (grouping != null) {
-            kernels.combine(groupedResults(), true, grouping.places(), routing, others, table, out);
+            prompts.combine(groupedResults(), true, grouping.places(), routing, others, table, out);
         } else {
-            kernels.combine(pairResults(), false, 0, routing, 0, table, out);
+            prompts.combine(pairResults(), false, 0, routing, 0, table, out);
         }
     }
 }

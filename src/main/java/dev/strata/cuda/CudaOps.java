@@ -47,6 +47,7 @@ final class CudaOps implements Ops, AutoCloseable {
     private final DeltaKernels delta;
     private final NgramKernels ngram;
     private final ExpertKernels experts;
+    private final ExpertPromptKernels expertPrompts;
     private @Nullable Batch described;
     private @Nullable KernelTimes times;
     private int memoryGeneration;
@@ -71,7 +72,8 @@ final class CudaOps implements Ops, AutoCloseable {
         this.index = new IndexKernels(launcher, scratch, kernels, step, ropes, attention);
         this.delta = new DeltaKernels(launcher, scratch, kernels, step, held);
         this.ngram = new NgramKernels(launcher, scratch, kernels, step, products, held);
-        this.experts = new ExpertKernels(launcher, scratch, kernels, types, products, activations, options, processors);
+        this.experts = new ExpertKernels(launcher, scratch, kernels, types, products, activations);
+        this.expertPrompts = new ExpertPromptKernels(launcher, scratch, kernels, types, options, processors);
     }
 
     void add(ExpertPlacement placement) {
@@ -269,7 +271,7 @@ final class CudaOps implements Ops, AutoCloseable {
     public void experts(ExpertLayer layer, Tensor in, Routing routing, Tensor out) {
         CudaExpertLayer own = (CudaExpertLayer) layer;
         CudaExpertGroups groups =
-                new CudaExpertGroups(experts, activations, stream, own, in, routing, out, graphs.capturing());
+                new CudaExpertGroups(experts, expertPrompts, activations, stream, own, in, routing, out, graphs.capturing());
         ExpertPlacement placement = own.placement();
         if (placement == null) {
             groups.run(0, own.layout().experts());

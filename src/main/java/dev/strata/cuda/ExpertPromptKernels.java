@@ -1,0 +1,257 @@
+package dev.strata.cuda;
+
+import dev.strata.device.ExpertLayout;
+import dev.strata.device.Routing;
+import dev.strata.device.Tensor;
+import dev.strata.format.QuantType;
+
+/** Launches the kernels of experts_prompt.cu, and the products over groups of rows. */
+final class ExpertPromptKernels {
+    /** Up to this many rows an expert, on average, its blob is read anew for every row. */
+    private static final int FEW_ROWS = 4;
+
+    private static final long EXPANDED_BYTES = 320L << 20;
+    private static final int MOST_EXPERTS_AT_ONCE = 512;
+
+    private final Launcher launcher;
+    private final Scratch scratch;
+    private final StoredTypes types;
+    private final CudaOptions options;
+    private final int multiprocessors;
+    private final Kernel zero;
+    private final Kernel count;
+    private final Kernel place;
+    private final Kernel group;
+    private final Kernel combine;
+    private final Kernel grouped;
+
+    ExpertPromptKernels(
+            Launcher launcher,
+            Scratch scratch,
+            Kernels kernels,
+            StoredTypes types,
+            CudaOptions options,
+            int multiprocessors) {
+        this.launcher = launcher;
+        this.scratch = scratch;
+        this.types = types;
+        this.options = options;
+        this.multiprocessors = multiprocessors;
+        this.zero = kernels.get("zero_words");
+        this.count = kernels.get("count_pairs");
+        this.place = kernels.get("place_pairs");
+        this.group = kernels.get("group_pairs");
+        this.combine = kernels.get("combine_pairs");
+        this.grouped = kernels.get("gemm_grouped", Products.TILE_SHARED_BYTES);
+    }
+
+    /** Whether the rows are grouped by expert for the tensor cores. */
+    boolean grouped(int rows, int used, int experts) {
+        return options.precision() == Precision.MIXED
+                && (options.deterministic() || (long) rows * used >= (long) FEW_ROWS * experts);
+    }
+
+    /** Groups the rows' pairs by expert. */
+    Grouping group(Routing routing, int rows, int experts) {
+        int pairs = rows * routing.used();
+        long counts = scratch.address("pairs of experts", 4L * experts);
+        long starts = scratch.address("first pairs of experts", 4L * (experts + 1));
+        long sources = scratch.address("rows by expert", 4L * pairs);
+        long places = scratch.address("places of pairs", 4L * pairs);
+        launcher.begin()
+                .address(routing.ids().address())
+                .integer(pairs)
+                .address(counts)
+                .launch(count, experts, 256);
+        launcher.begin().address(counts).integer(experts).address(starts).launch(place, 1, 1024);
+        launcher.begin()
+                .address(routing.ids().address())
+                .integer(pairs)
+                .integer(routing.used())
+                .address(starts)
+                .address(sources)
+                .address(places)
+                .launch(group, experts, 256);
+        return new Grouping(pairs, counts, starts, sources, places);
+    }
+
+    /** Addresses of what {@link #group} made. */
+    record Grouping(int pairs, long counts, long starts, long sources, long places) {}
+
+    /**
+     * The products of experts {@code first .. first + number - 1} with all their rows: bfloat16 results by place, [pairs, hidden].
+     *
+     * @param rounded rounded activations of all rows
+     */
+    void multiplyGroups(
+            ExpertLayout layout, long table, Grouping grouping, long rounded, int first, int number, long results) {
+        int hidden = layout.hidden();
+        int intermediate = layout.intermediate();
+        int paddedHidden = Activations.padded(hidden);
+        int paddedIntermediate = Activations.padded(intermediate);
+        int gateUpRows = 2 * Math.ceilDiv(intermediate, 8) * 8;
+        long gateUpValues = (long) gateUpRows * paddedHidden;
+        long downValues = (long) hidden * paddedIntermediate;
+        int atOnce = Math.clamp(EXPANDED_BYTES / (2 * Math.max(gateUpValues, downValues)), 1, MOST_EXPERTS_AT_ONCE);
+        atOnce = Math.min(atOnce, number);
+        long expanded = scratch.address("expanded experts", 2 * Math.max(gateUpValues, downValues) * atOnce);
+        long values = scratch.address("expert values", 2L * grouping.pairs() * paddedIntermediate);
+        if (paddedIntermediate != intermediate) {
+            launcher.begin()
+                    .address(values)
+                    .address(2L * grouping.pairs() * paddedIntermediate / 4)
+                    .launchOver(zero, 2L * grouping.pairs() * paddedIntermediate / 4);
+        }
+        long tail = layout.scaled() ? layout.tailOffset() : 0;
+        for (int from = first; from < first + number; from += atOnce) {
+            int here = Math.min(atOnce, first + number - from);
+            expand(
+                    layout.gateType(),
+                    table,
+                    grouping,
+                    from,
+                    here,
+                    0,
+                    tail,
+                    intermediate,
+                    hidden,
+                    expanded,
+                    gateUpValues,
+                    1);
+            expand(
+                    layout.upType(),
+                    table,
+                    grouping,
+                    from,
+                    here,
+                    layout.upOffset(),
+                    tail == 0 ? 0 : tail + 4,
+                    intermediate,
+                    hidden,
+                    expanded,
+                    gateUpValues,
+                    2);
+            multiplyGroup(
+                    rounded,
+                    grouping.sources(),
+                    grouping,
+                    from,
+                    here,
+                    expanded,
+                    gateUpValues,
+                    gateUpRows,
+                    paddedHidden,
+                    values,
+                    paddedIntermediate,
+                    intermediate,
+                    ProductMode.SWIGLU_BF16);
+            expand(
+                    layout.downType(),
+                    table,
+                    grouping,
+                    from,
+                    here,
+                    layout.downOffset(),
+                    tail == 0 ? 0 : tail + 8,
+                    hidden,
+                    intermediate,
+                    expanded,
+                    downValues,
+                    0);
+            multiplyGroup(
+                    values,
+                    0,
+                    grouping,
+                    from,
+                    here,
+                    expanded,
+                    downValues,
+                    hidden,
+                    paddedIntermediate,
+                    results,
+                    hidden,
+                    hidden,
+                    ProductMode.STORE_BF16);
+        }
+    }
+
+    private void expand(
+            QuantType type,
+            long table,
+            Grouping grouping,
+            int first,
+            int number,
+            long offset,
+            long tail,
+            int rows,
+            int columns,
+            long target,
+            long stride,
+            int interleave) {
+        int padded = Activations.padded(columns);
+        long blocks = Math.clamp(Math.ceilDiv((long) rows * padded / 8, 256), 1, 8192);
+        launcher.begin()
+                .address(table)
+                .address(grouping.counts())
+                .integer(first)
+                .address(offset)
+                .address(tail)
+                .address(0)
+                .address(type.bytes(columns))
+                .integer(rows)
+                .integer(columns)
+                .integer(padded)
+                .address(target)
+                .address(stride)
+                .real(1)
+                .integer(interleave)
+                .launch(types.of(type).expand(), blocks, number, 1, 256, 0);
+    }
+
+    private void multiplyGroup(
+            long left,
+            long sources,
+            Grouping grouping,
+            int first,
+            int number,
+            long right,
+            long stride,
+            int outputs,
+            int depth,
+            long out,
+            int columns,
+            int used,
+            ProductMode mode) {
+        launcher.begin()
+                .address(left)
+                .address(sources)
+                .address(grouping.starts())
+                .integer(first)
+                .integer(number)
+                .address(right)
+                .address(stride)
+                .integer(outputs)
+                .integer(depth)
+                .address(out)
+                .integer(columns)
+                .integer(used)
+                .integer(mode.code())
+                .launch(grouped, 2L * multiprocessors, 1, 1, 256, Products.TILE_SHARED_BYTES);
+    }
+
+    /** @param others float32 results by pair of experts without an entry in the table, 0 when there are none */
+    void combine(long results, boolean rounded, long places, Routing routing, long others, long table, Tensor out) {
+        launcher.begin()
+                .address(results)
+                .flag(rounded)
+                .address(places)
+                .tensor(routing.weights())
+                .integer(routing.used())
+                .integer(out.columns())
+                .address(others)
+                .address(table)
+                .address(routing.ids().address())
+                .tensor(out)
+                .launch(combine, out.rows(), 256);
+    }
+}
