@@ -3,6 +3,7 @@ package dev.strata.cli;
 import dev.strata.config.Options;
 import dev.strata.engine.EngineLoader;
 import dev.strata.engine.LoadingEngine;
+import dev.strata.os.ProcessClock;
 import dev.strata.server.HttpServer;
 import dev.strata.server.ServerOptions;
 import java.io.IOException;
@@ -11,7 +12,6 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -83,10 +83,8 @@ final class Serving implements AutoCloseable {
     }
 
     private static String sinceStart() {
-        return ProcessHandle.current()
-                .info()
-                .startInstant()
-                .map(start -> ", " + Duration.between(start, Instant.now()).toMillis() + " ms after the start")
+        return ProcessClock.sinceStart()
+                .map(time -> ", " + time.toMillis() + " ms after the start")
                 .orElse("");
     }
 
