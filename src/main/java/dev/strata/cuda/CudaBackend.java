@@ -253,6 +253,16 @@ public final class CudaBackend implements Backend {
         return buffer;
     }
 
+    @Override
+    public void promptGoesOn() {
+        ops.promptGoesOn();
+    }
+
+    @Override
+    public void promptFinished() {
+        ops.promptFinished();
+    }
+
     /** Whether results do not depend on how rows are batched. */
     public boolean deterministic() {
         return options.deterministic();

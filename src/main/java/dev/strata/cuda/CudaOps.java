@@ -80,6 +80,14 @@ final class CudaOps implements Ops, AutoCloseable {
         placements.add(placement);
     }
 
+    void promptGoesOn() {
+        placements.forEach(ExpertPlacement::promptGoesOn);
+    }
+
+    void promptFinished() {
+        placements.forEach(ExpertPlacement::promptFinished);
+    }
+
     /** Memory that passes use was made: a pass of a name seen before may be another one. */
     void memoryMade() {
         memoryGeneration++;

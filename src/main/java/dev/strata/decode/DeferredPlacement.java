@@ -94,6 +94,13 @@ public final class DeferredPlacement implements ExpertPlacement, AutoCloseable {
     }
 
     @Override
+    public void promptGoesOn() {
+        if (placement != null) {
+            placement.promptGoesOn();
+        }
+    }
+
+    @Override
     public void promptFinished() {
         if (placement != null) {
             placement.promptFinished();

@@ -43,6 +43,8 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private boolean[] complete;
     private boolean streaming;
     private boolean finished;
+    private boolean more;
+    private @Nullable Stream lastStream;
     private int passRows;
     private int smallPasses;
     private int sinceRound;
@@ -107,6 +109,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     @Override
     public void beginPass(int rows, Stream stream) {
         passRows = rows;
+        lastStream = stream;
         if (rows >= streamFrom && cache.residents() + cache.lent() < layout.totalExperts()) {
             beginStream(stream);
             return;
@@ -136,12 +139,11 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
 
     private void giveBack(Stream stream) {
         finished = false;
-        StreamOrder order = streamed.order();
-        if (timed && order != null) {
-            LOG.info("{}", scheduler.timing().line(order.bytes()));
-            scheduler.timing().restart();
+        if (timed && scheduler.timing().passes() > 0) {
+            LOG.info("{}", scheduler.timing().line());
         }
-        streamed.giveBack();
+        scheduler.timing().restart();
+        streamed.giveBack(stream);
         filler.fill(stream);
         refreshTable();
     }
@@ -220,15 +222,24 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     @Override
     public void endPass(Stream stream) {
         if (streaming) {
-            streamed.end(stream);
+            streamed.end(more, stream);
         } else {
             log.collect(passRows, stream);
         }
+        more = false;
+    }
+
+    @Override
+    public void promptGoesOn() {
+        more = true;
     }
 
     @Override
     public void promptFinished() {
         finished = true;
+        if (lastStream != null) {
+            scheduler.dropAhead(lastStream);
+        }
     }
 
     /** Makes a streaming pass fail at its next group; any thread. */

@@ -95,8 +95,8 @@ final class StreamedPass {
             throw new IllegalStateException("no ring was borrowed");
         }
         released = 0;
-        scheduler.timing().begin();
         scheduler.begin(order, ring, ringBase, stream);
+        scheduler.timing().begin(stream);
     }
 
     void products(int layer, ExpertGroups groups) {
@@ -122,14 +122,28 @@ final class StreamedPass {
         released = index + 1;
     }
 
-    void end(Stream stream) {
+    /**
+     * Behind the last work of the pass.
+     *
+     * @param more whether another pass of the same prompt follows, whose copies may run ahead
+     */
+    void end(boolean more, Stream stream) {
         StreamOrder now = order;
-        scheduler.end(now == null || released == now.size(), stream);
-        scheduler.countPass();
+        boolean consumed = now == null || released == now.size();
+        scheduler.end(consumed, stream);
+        if (now == null) {
+            return;
+        }
+        scheduler.countPass(now.bytes(), consumed, stream);
+        StreamRing in = ring;
+        if (more && consumed && in != null) {
+            scheduler.runAhead(now, in, ringBase);
+        }
     }
 
     /** Ends the loan; the slots wait for their blobs. */
-    void giveBack() {
+    void giveBack(Stream stream) {
+        scheduler.dropAhead(stream);
         cache.takeBack();
         ring = null;
         orderVersion = -1;

@@ -56,6 +56,12 @@ public interface Backend extends AutoCloseable {
     /** Copies a page's contents to another page of the same {@code state} (key-value or index). */
     void copyPage(LayerState state, int from, int to);
 
+    /** Before a pass: another one of the same prompt follows it, so that copies for that one may start when this one's are through. */
+    default void promptGoesOn() {}
+
+    /** No prompt is being read any more: memory lent to prompts goes back before the next pass. */
+    default void promptFinished() {}
+
     @Override
     void close();
 }

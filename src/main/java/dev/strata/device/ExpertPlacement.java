@@ -43,6 +43,9 @@ public interface ExpertPlacement {
     /** Behind the last work of a pass, also when it failed or was given up before all layers had their products. */
     default void endPass(Stream stream) {}
 
+    /** Before a pass: another one of the same prompt follows it, so that copies for that one may start when this one's are through. */
+    default void promptGoesOn() {}
+
     /** No prompt is being read any more: memory lent to prompts goes back before the next pass. */
     default void promptFinished() {}
 }

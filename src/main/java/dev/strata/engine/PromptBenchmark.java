@@ -103,7 +103,7 @@ public final class PromptBenchmark {
             row.put("experts", placement.cache().layout().totalExperts());
             row.put("blob_mib", placement.cache().layout().maxStride() / (double) Bytes.MIB);
             row.put("link_gb", placement.scheduler().linkBytes() / 1e9);
-            row.put("timing", placement.scheduler().timing().line(0));
+            row.put("timing", placement.scheduler().timing().line());
         }
         return row;
     }

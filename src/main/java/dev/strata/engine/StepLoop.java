@@ -50,6 +50,7 @@ final class StepLoop implements Runnable {
     private volatile boolean stopping;
     private volatile boolean awake;
     private volatile long passStarted;
+    private boolean prompts;
     private long lastDecode;
     private int failures;
 
@@ -154,6 +155,10 @@ final class StepLoop implements Runnable {
             decodes |= !sequence.reading();
         }
         EmbeddingJob job = embeddings.peek();
+        if (prompts && !reads && job == null) {
+            model.promptFinished();
+        }
+        prompts = reads || job != null;
         if (balance.readNext(reads || job != null, decodes)) {
             if (job != null) {
                 embed(job);

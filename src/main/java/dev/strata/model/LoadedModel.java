@@ -78,6 +78,9 @@ final class LoadedModel implements Model {
         checkRows(batch);
         trunk.prepare(batch);
         boolean whole = head.takesAll(logitRows, batch.rows());
+        if (logitRows.length == 0) {
+            backend.promptGoesOn();
+        }
         ops.pass(key(whole, batch.hold()), batch, () -> {
             trunk.forward(batch);
             if (whole) {
@@ -85,6 +88,11 @@ final class LoadedModel implements Model {
             }
         });
         finish(head, trunk.hidden(), whole, batch, logitRows, logits);
+    }
+
+    @Override
+    public void promptFinished() {
+        backend.promptFinished();
     }
 
     @Override

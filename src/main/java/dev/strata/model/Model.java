@@ -24,6 +24,9 @@ public interface Model extends AutoCloseable {
      */
     void forward(Batch batch, int[] logitRows, MemorySegment logits);
 
+    /** No prompt is being read any more: memory lent to prompts may go back before the next pass. */
+    default void promptFinished() {}
+
     /** After a held pass: advances the states of segment {@code segment} by its first {@code accepted} rows. */
     void commit(Batch batch, int segment, int accepted);
 

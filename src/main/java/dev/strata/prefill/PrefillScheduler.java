@@ -4,6 +4,7 @@ import dev.strata.device.Buffer;
 import dev.strata.device.Device;
 import dev.strata.device.Event;
 import dev.strata.device.Stream;
+import dev.strata.prefill.PassTimeline.Mark;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,7 +24,11 @@ public final class PrefillScheduler implements AutoCloseable {
     private final Event fence;
     private final PrefillTiming timing;
     private boolean fenced = true;
+    private long linkBefore;
+    private long stagedBefore;
+    private long nanosBefore;
     private @Nullable StreamRing lastRing;
+    private @Nullable StreamOrder ahead;
 
     private PrefillScheduler(
             Device device,
@@ -74,7 +79,7 @@ public final class PrefillScheduler implements AutoCloseable {
         // A copy that is queued late leaves the link idle, so the issuer does not sleep where a core can be spared for
         // it.
         boolean spare = Runtime.getRuntime().availableProcessors() >= CORES_FOR_ISSUER;
-        threads.start("expert-issuer", machine::step, () -> !machine.running(), -1, sleeps && !spare);
+        threads.start("expert-issuer", machine::step, () -> !machine.running() || machine.waitsForRoom(), -1, sleeps && !spare);
         if (stager != null) {
             int[] cpus = StreamThreads.cpus(sizing.threads());
             for (int i = 0; i < sizing.threads(); i++) {
@@ -87,17 +92,54 @@ public final class PrefillScheduler implements AutoCloseable {
 
     /**
      * Starts an order. Copies wait for what is queued on {@code compute}, unless this order goes on in the ring of the last one: then
-     * they wait only for the groups that they overwrite.
+     * they wait only for the groups that they overwrite. An order whose copies run ahead already is taken up.
      */
     public void begin(StreamOrder order, StreamRing ring, long ringBase, Stream compute) {
+        if (ahead == order && ring == lastRing && !fenced && !issuer.stopped()) {
+            ahead = null;
+            threads.wake();
+            return;
+        }
+        dropAhead(compute);
         boolean behind = fenced || ring != lastRing;
         if (behind) {
             fence.record(compute);
         }
-        issuer.begin(order, ring, ringBase, behind ? fence : null);
+        count();
+        issuer.begin(order, ring, ringBase, behind ? fence : null, timing.prepare(device, order));
         lastRing = ring;
         fenced = false;
         threads.wake();
+    }
+
+    /**
+     * Lets the copies of the next pass start in the ring of the pass that was consumed, until the ring is full: the link is busy while
+     * the device computes the last layers, and the next {@link #begin} with this order takes them up.
+     */
+    public void runAhead(StreamOrder order, StreamRing ring, long ringBase) {
+        if (fenced || ring != lastRing || issuer.running()) {
+            return;
+        }
+        count();
+        issuer.begin(order, ring, ringBase, null, timing.prepare(device, order));
+        ahead = order;
+        threads.wake();
+        threads.rest();
+    }
+
+    /** Gives up copies that run ahead: no pass will take them up. */
+    public void dropAhead(Stream compute) {
+        if (ahead == null) {
+            return;
+        }
+        ahead = null;
+        issuer.cancel();
+        threads.wake();
+        awaitRest();
+        issuer.abandon(compute);
+        fenced = true;
+        timing.drop();
+        threads.rest();
     }
 
     /** The next order has to wait for everything queued on the stream it is given: memory outside the ring is used by others. */
@@ -134,13 +176,14 @@ public final class PrefillScheduler implements AutoCloseable {
 
     /** Makes {@code compute} wait for a group that was issued. */
     public void waitFor(int group, Stream compute) {
-        timing.beforeWait(device, compute);
+        timing.mark(Mark.REACHED, group, compute);
         issuer.waitFor(issuer.firstGroup() + group, compute);
-        timing.afterWait(device, compute);
+        timing.mark(Mark.ARRIVED, group, compute);
     }
 
     /** The group's memory may be overwritten behind what is queued on {@code compute}. */
     public void release(int group, Stream compute) {
+        timing.mark(Mark.COMPUTED, group, compute);
         issuer.release(issuer.firstGroup() + group, compute);
     }
 
@@ -153,10 +196,7 @@ public final class PrefillScheduler implements AutoCloseable {
         if (!consumed) {
             issuer.cancel();
         }
-        Backoff backoff = new Backoff(true);
-        while (issuer.running()) {
-            backoff.pause();
-        }
+        awaitRest();
         if (!consumed) {
             issuer.abandon(compute);
             fenced = true;
@@ -164,12 +204,33 @@ public final class PrefillScheduler implements AutoCloseable {
         threads.rest();
     }
 
-    /** Adds the pass that has just ended to the timing. */
-    public void countPass() {
+    private void awaitRest() {
+        Backoff backoff = new Backoff(true);
+        while (issuer.running()) {
+            backoff.pause();
+        }
+    }
+
+    /**
+     * Adds the pass that has just ended to the timing.
+     *
+     * @param bytes what its order says that it copies
+     */
+    public void countPass(long bytes, boolean consumed, Stream compute) {
         timing.end(
-                issuer.issuedBytes(),
-                stager == null ? 0 : stager.stagedBytes(),
-                stager == null ? 0 : stager.busyNanos());
+                compute,
+                bytes,
+                consumed,
+                issuer.issuedBytes() - linkBefore,
+                stager == null ? 0 : stager.stagedBytes() - stagedBefore,
+                stager == null ? 0 : stager.busyNanos() - nanosBefore);
+    }
+
+    /** What crosses the link from here on belongs to the order that begins. */
+    private void count() {
+        linkBefore = issuer.issuedBytes();
+        stagedBefore = stager == null ? 0 : stager.stagedBytes();
+        nanosBefore = stager == null ? 0 : stager.busyNanos();
     }
 
     /** Stops the current order; any thread. */

@@ -32,6 +32,7 @@ final class StreamIssuer implements AutoCloseable {
     private StreamRing ring = new StreamRing(0, EVENTS);
     private long ringBase;
     private @Nullable StreamOrder order;
+    private @Nullable PassTimeline timeline;
     private long firstGroup;
     private long freed;
     private int group;
@@ -43,6 +44,7 @@ final class StreamIssuer implements AutoCloseable {
     private long fedBytes;
     private boolean draining;
 
+    private volatile boolean waitsForRoom;
     private volatile boolean cancelled;
     private volatile long issuedGroups;
     private volatile long releasedGroups;
@@ -82,8 +84,14 @@ final class StreamIssuer implements AutoCloseable {
      * Starts an order. Nothing may be running.
      *
      * @param behind its copies wait for this event; null only when the ring is that of the last order, which was consumed
+     * @param marks where copies leave their marks, or null
      */
-    void begin(StreamOrder next, StreamRing withRing, long withRingBase, @Nullable Event behind) {
+    void begin(
+            StreamOrder next,
+            StreamRing withRing,
+            long withRingBase,
+            @Nullable Event behind,
+            @Nullable PassTimeline marks) {
         if (running) {
             throw new IllegalStateException("a stream is running");
         }
@@ -96,6 +104,7 @@ final class StreamIssuer implements AutoCloseable {
             copies.waitFor(behind);
         }
         order = next;
+        timeline = marks;
         firstGroup = issuedGroups;
         group = 0;
         transfer = 0;
@@ -107,6 +116,7 @@ final class StreamIssuer implements AutoCloseable {
         draining = false;
         cancelled = false;
         failure = null;
+        waitsForRoom = false;
         ring.rewind();
         running = true;
     }
@@ -130,6 +140,16 @@ final class StreamIssuer implements AutoCloseable {
     /** Whether {@link #step} has work left. */
     boolean running() {
         return running;
+    }
+
+    /** Whether it can do nothing before the consumer releases a group. */
+    boolean waitsForRoom() {
+        return waitsForRoom;
+    }
+
+    /** Whether the current order was stopped or will be at the next step. */
+    boolean stopped() {
+        return cancelled || failure != null;
     }
 
     /** Bytes queued through all orders. */
@@ -233,19 +253,30 @@ final class StreamIssuer implements AutoCloseable {
 
     private boolean issue(StreamOrder now) {
         StreamGroup next = now.group(group);
-        if (place < 0 && !takePlace(next)) {
-            return false;
+        if (place < 0) {
+            waitsForRoom = !takePlace(next);
+            if (waitsForRoom) {
+                return false;
+            }
+            mark(PassTimeline.Mark.COPY_BEGUN, next);
         }
         if (transfer < next.transfers().size()) {
             return copy(next.transfers().get(transfer));
         }
         int slot = (int) (issuedGroups % EVENTS);
         copied[slot].record(copies);
+        mark(PassTimeline.Mark.COPY_DONE, next);
         place = -1;
         transfer = 0;
         group++;
         issuedGroups++;
         return true;
+    }
+
+    private void mark(PassTimeline.Mark mark, StreamGroup of) {
+        if (timeline != null && !of.transfers().isEmpty()) {
+            timeline.mark(mark, group, copies);
+        }
     }
 
     /** Room for the group in the ring and among the events; copies wait for the last reader of what they overwrite. */

@@ -124,6 +124,11 @@ public final class StreamOrder {
         return firstGroup[layer];
     }
 
+    /** Whether it is that of a whole pass, through all layers. */
+    boolean wholeModel() {
+        return firstGroup.length > 1;
+    }
+
     /** Bytes that cross the link. */
     public long bytes() {
         return bytes;

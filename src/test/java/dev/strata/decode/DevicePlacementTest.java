@@ -156,6 +156,40 @@ class DevicePlacementTest {
     }
 
     @Test
+    void copiesOfTheNextChunkRunAhead() {
+        SplittableRandom random = new SplittableRandom(7);
+        for (int pinned : new int[] {0, 2, 5}) {
+            try (World world = new World(90, pinned, -1)) {
+                world.placement.promptGoesOn();
+                world.pass.run(64, random);
+                long order = Objects.requireNonNull(world.placement.order()).bytes();
+                world.placement.promptGoesOn();
+                world.pass.run(64, random);
+                world.pass.run(3, random);
+                world.pass.run(64, random);
+                assertEquals(3 * order, streamed(world), "what ran ahead was used");
+                world.placement.promptGoesOn();
+                world.pass.run(64, random);
+                world.placement.promptFinished();
+                world.pass.run(64, random, 3);
+                world.placement.promptGoesOn();
+                world.pass.run(64, random);
+                world.pass.run(1, random);
+                world.placement.promptFinished();
+                world.pass.run(1, random);
+                assertEquals(0, world.placement.cache().lent());
+                world.placement.promptGoesOn();
+                world.pass.run(64, random);
+                assertEquals(List.of(), world.pass.wrong());
+            }
+        }
+    }
+
+    private static long streamed(World world) {
+        return world.placement.scheduler().timing().linkBytes();
+    }
+
+    @Test
     void aCancelledPassEndsAndTheNextIsWhole() throws InterruptedException {
         SplittableRandom random = new SplittableRandom(4);
         try (World world = new World(90, 0, -1)) {
@@ -365,8 +399,10 @@ class DevicePlacementTest {
         try (World world = new World(90, 0, -1)) {
             world.pass.run(64, new SplittableRandom(1));
             long unique = Objects.requireNonNull(world.placement.order()).bytes();
-            String line = world.placement.scheduler().timing().line(unique);
+            String line = world.placement.scheduler().timing().line();
             assertTrue(line.startsWith("prefill timing: 1 passes in"), line);
+            assertTrue(line.contains("1.00 of the unique bytes"), line);
+            assertTrue(line.contains("waited for blobs"), line);
             assertTrue(world.placement.scheduler().timing().stagedBytes() >= unique, line);
         }
     }

@@ -207,7 +207,7 @@ class StreamInterleavingTest {
         /** One pass; true when it ended early. */
         boolean stream() {
             fence.record(compute);
-            issuer.begin(order, ring, ringBase, fresh ? fence : null);
+            issuer.begin(order, ring, ringBase, fresh ? fence : null, null);
             fresh = false;
             int next = 0;
             int idle = 0;
