@@ -1,5 +1,6 @@
 package dev.strata.cli;
 
+import dev.strata.format.GoldenModels;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -18,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** The verbs inspect, convert and synth as a user calls them. */
 class ModelVerbsTest {
     private static final String TINY = "models/strata-tiny";
-    private static final String SMALL = "src/test/resources/golden/reference/qwen3_next";
+    private static final String SMALL = GoldenModels.folder("qwen3_next").toString();
 
     @TempDir
     private Path folder = Path.of("");

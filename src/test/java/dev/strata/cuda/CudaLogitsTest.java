@@ -1,5 +1,6 @@
 package dev.strata.cuda;
 
+import dev.strata.format.GoldenModels;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -120,6 +121,6 @@ class CudaLogitsTest {
     }
 
     private static Path folder(String name) {
-        return Path.of("src/test/resources/golden/reference", name);
+        return GoldenModels.folder(name);
     }
 }

@@ -1,5 +1,6 @@
 package dev.strata.cuda;
 
+import dev.strata.format.GoldenModels;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -45,7 +46,7 @@ class PlacedExpertsTest {
 
     @Test
     void everyPlacementGivesTheLogitsOfExpertsOnTheCard() {
-        Path folder = Path.of("src/test/resources/golden/reference/qwen3_moe");
+        Path folder = GoldenModels.folder("qwen3_moe");
         float[][] resident = resident(folder);
         Setting[] all = {
             new Setting(6, "0", false, false, true),
@@ -69,7 +70,7 @@ class PlacedExpertsTest {
     @CsvSource({"qwen3_next", "qwen3_5_moe"})
     void otherFamiliesStreamToo(String family) {
         assumeTrue(Cards.real(), "takes minutes on emulated kernels");
-        Path folder = Path.of("src/test/resources/golden/reference", family);
+        Path folder = GoldenModels.folder(family);
         float[][] resident = resident(folder);
         float[][] placed = placed(folder, new Setting(3, "none", false, false, true));
         for (int i = 0; i < resident.length; i++) {

@@ -1,5 +1,6 @@
 package dev.strata.model;
 
+import dev.strata.format.GoldenModels;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.strata.device.KvFormat;
@@ -63,6 +64,6 @@ class ReferenceLogitsTest {
     }
 
     static Path folder(String name) {
-        return Path.of("src/test/resources/golden/reference", name);
+        return GoldenModels.folder(name);
     }
 }

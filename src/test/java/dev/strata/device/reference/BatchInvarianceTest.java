@@ -1,5 +1,6 @@
 package dev.strata.device.reference;
 
+import dev.strata.format.GoldenModels;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 
 import dev.strata.device.KvFormat;
@@ -26,7 +27,7 @@ class BatchInvarianceTest {
     }
 
     private static float[][] logits(String name, int[] prompt, int chunk, int threads) {
-        try (ModelFiles files = ModelFileOpener.open(Path.of("src/test/resources/golden/reference", name));
+        try (ModelFiles files = ModelFileOpener.open(GoldenModels.folder(name));
                 ReferenceBackend backend = ReferenceBackend.create(threads);
                 Model model = ModelLoader.load(files, backend, new ModelOptions(80, 2, 1, KvFormat.F32, false))) {
             return new LogitsRunner(model).append(prompt, chunk);
