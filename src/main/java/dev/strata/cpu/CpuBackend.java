@@ -145,33 +145,6 @@ public final class CpuBackend implements Backend {
     }
 
     @Override
-    public void clearSlot(LayerState state, int slot) {
-        switch (state) {
-            case DeltaStates delta -> delta.clear(slot);
-            case NgramRows ngram -> ngram.clear(slot);
-            default -> throw new IllegalArgumentException("no slots in " + state);
-        }
-    }
-
-    @Override
-    public void copySlot(LayerState state, int from, int to) {
-        switch (state) {
-            case DeltaStates delta -> delta.copy(from, to);
-            case NgramRows ngram -> ngram.copy(from, to);
-            default -> throw new IllegalArgumentException("no slots in " + state);
-        }
-    }
-
-    @Override
-    public void copyPage(LayerState state, int from, int to) {
-        switch (state) {
-            case KvCache pages -> pages.copyPage(from, to);
-            case IndexCache pages -> pages.copyPage(from, to);
-            default -> throw new IllegalArgumentException("no pages in " + state);
-        }
-    }
-
-    @Override
     public void close() {
         context.close();
         ops.close();

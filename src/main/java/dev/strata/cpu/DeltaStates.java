@@ -4,7 +4,9 @@ import dev.strata.cpu.jni.CpuKernels;
 import dev.strata.device.Batch;
 import dev.strata.device.DeltaShape;
 import dev.strata.device.DeltaWeights;
+import dev.strata.device.HostUnits;
 import dev.strata.device.LayerState;
+import dev.strata.device.StateUnits;
 import dev.strata.device.Tensor;
 import org.jspecify.annotations.Nullable;
 
@@ -79,14 +81,9 @@ final class DeltaStates implements LayerState.Recurrent, HeldState {
                 accepted);
     }
 
-    void clear(int slot) {
-        matrices.clear(slot);
-        past.clear(slot);
-    }
-
-    void copy(int from, int to) {
-        matrices.copy(from, to);
-        past.copy(from, to);
+    @Override
+    public StateUnits slots() {
+        return new HostUnits(matrices.part(), past.part());
     }
 
     @Override

@@ -2,8 +2,10 @@ package dev.strata.cpu;
 
 import dev.strata.device.Batch;
 import dev.strata.device.HostBuffer;
+import dev.strata.device.HostUnits;
 import dev.strata.device.IndexerShape;
 import dev.strata.device.LayerState;
+import dev.strata.device.StateUnits;
 
 /** Index keys of one sparse attention layer, float32: raw [pages][64][headSize] and pooled [pages][64 / block][headSize]. */
 final class IndexCache implements LayerState.Index {
@@ -26,14 +28,13 @@ final class IndexCache implements LayerState.Index {
         return pooled.address();
     }
 
-    void copyPage(int from, int to) {
-        copy(raw, from, to);
-        copy(pooled, from, to);
+    @Override
+    public StateUnits pages() {
+        return new HostUnits(part(raw), part(pooled));
     }
 
-    private void copy(HostBuffer buffer, int from, int to) {
-        long size = buffer.bytes() / pages;
-        buffer.host().asSlice(to * size, size).copyFrom(buffer.host().asSlice(from * size, size));
+    private HostUnits.Part part(HostBuffer buffer) {
+        return new HostUnits.Part(buffer, buffer.bytes() / pages);
     }
 
     @Override

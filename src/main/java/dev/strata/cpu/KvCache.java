@@ -4,8 +4,10 @@ import dev.strata.cpu.jni.CpuKernels;
 import dev.strata.device.AttentionShape;
 import dev.strata.device.DeviceException;
 import dev.strata.device.HostBuffer;
+import dev.strata.device.HostUnits;
 import dev.strata.device.KvFormat;
 import dev.strata.device.LayerState;
+import dev.strata.device.StateUnits;
 
 /** Keys and values of one attention layer: pages x heads tiles each. Keys of a tile lie [headSize][64], values [64][headSize]. */
 final class KvCache implements LayerState.Kv {
@@ -51,13 +53,9 @@ final class KvCache implements LayerState.Kv {
         return values.address();
     }
 
-    void copyPage(int from, int to) {
-        copy(keys, from, to);
-        copy(values, from, to);
-    }
-
-    private void copy(HostBuffer buffer, int from, int to) {
-        buffer.host().asSlice(to * pageBytes, pageBytes).copyFrom(buffer.host().asSlice(from * pageBytes, pageBytes));
+    @Override
+    public StateUnits pages() {
+        return new HostUnits(new HostUnits.Part(keys, pageBytes), new HostUnits.Part(values, pageBytes));
     }
 
     @Override

@@ -2,8 +2,10 @@ package dev.strata.cpu;
 
 import dev.strata.cpu.jni.CpuKernels;
 import dev.strata.device.Batch;
+import dev.strata.device.HostUnits;
 import dev.strata.device.LayerState;
 import dev.strata.device.NgramWeights;
+import dev.strata.device.StateUnits;
 
 /** Convolution rows of the n-gram layer, float32 [slots][(kernel - 1) * dilation][streams * hidden], oldest first. */
 final class NgramRows implements LayerState.Ngram, HeldState {
@@ -42,12 +44,9 @@ final class NgramRows implements LayerState.Ngram, HeldState {
         }
     }
 
-    void clear(int slot) {
-        past.clear(slot);
-    }
-
-    void copy(int from, int to) {
-        past.copy(from, to);
+    @Override
+    public StateUnits slots() {
+        return new HostUnits(past.part());
     }
 
     @Override

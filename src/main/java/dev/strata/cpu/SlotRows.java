@@ -1,6 +1,7 @@
 package dev.strata.cpu;
 
 import dev.strata.device.HostBuffer;
+import dev.strata.device.HostUnits;
 
 /** One piece of state for each slot, all of the same size. */
 final class SlotRows implements AutoCloseable {
@@ -21,12 +22,8 @@ final class SlotRows implements AutoCloseable {
         return buffer.address() + slot * slotBytes;
     }
 
-    void clear(int slot) {
-        buffer.host().asSlice(slot * slotBytes, slotBytes).fill((byte) 0);
-    }
-
-    void copy(int from, int to) {
-        buffer.host().asSlice(to * slotBytes, slotBytes).copyFrom(buffer.host().asSlice(from * slotBytes, slotBytes));
+    HostUnits.Part part() {
+        return new HostUnits.Part(buffer, slotBytes);
     }
 
     long bytes() {

@@ -31,6 +31,7 @@ public final class CudaBackend implements Backend {
     private final CudaDevice device;
     private final CudaStream stream;
     private final Staging staging;
+    private final CudaUnits.Access states;
     private final Kernels kernels;
     private final CudaOps ops;
     private final CudaOptions options;
@@ -44,6 +45,7 @@ public final class CudaBackend implements Backend {
         this.kernels = kernels;
         this.options = options;
         this.staging = new Staging(device, stream, STAGING_PIECE_BYTES);
+        this.states = new CudaUnits.Access(device, stream, staging);
         this.ops = new CudaOps(device, stream, staging, kernels, options);
         this.transcoder = new Transcoder(options.precision());
         this.uploader = new ExpertUploader(device, stream, transcoder);
@@ -172,13 +174,13 @@ public final class CudaBackend implements Backend {
     @Override
     public LayerState.Kv kv(AttentionShape shape, KvFormat format, int pages) {
         ops.memoryMade();
-        return CudaStates.Kv.create(device, shape, format, pages);
+        return CudaStates.Kv.create(states, shape, format, pages);
     }
 
     @Override
     public LayerState.Index index(IndexerShape shape, int pages) {
         ops.memoryMade();
-        return CudaStates.Index.create(device, shape, pages);
+        return CudaStates.Index.create(states, shape, pages);
     }
 
     @Override
@@ -190,61 +192,13 @@ public final class CudaBackend implements Backend {
     @Override
     public LayerState.Recurrent recurrent(DeltaShape shape, int slots) {
         ops.memoryMade();
-        return new CudaStates.Recurrent(device, shape, slots);
+        return new CudaStates.Recurrent(states, shape, slots);
     }
 
     @Override
     public LayerState.Ngram ngram(NgramWeights weights, int slots) {
         ops.memoryMade();
-        return CudaStates.Ngram.create(device, weights, slots);
-    }
-
-    @Override
-    public void clearSlot(LayerState state, int slot) {
-        switch (state) {
-            case CudaStates.Recurrent delta -> {
-                device.fill(delta.rows(), slot * delta.slotRowBytes(), delta.slotRowBytes(), 0, stream);
-                device.fill(delta.matrices(), slot * delta.slotMatrixBytes(), delta.slotMatrixBytes(), 0, stream);
-            }
-            case CudaStates.Ngram ngram ->
-                device.fill(ngram.rows(), slot * ngram.slotBytes(), ngram.slotBytes(), 0, stream);
-            default -> throw new IllegalArgumentException("no slots in " + state);
-        }
-    }
-
-    @Override
-    public void copySlot(LayerState state, int from, int to) {
-        switch (state) {
-            case CudaStates.Recurrent delta -> {
-                move(delta.rows(), from, to, delta.slotRowBytes());
-                move(delta.matrices(), from, to, delta.slotMatrixBytes());
-            }
-            case CudaStates.Ngram ngram -> move(ngram.rows(), from, to, ngram.slotBytes());
-            default -> throw new IllegalArgumentException("no slots in " + state);
-        }
-    }
-
-    @Override
-    public void copyPage(LayerState state, int from, int to) {
-        switch (state) {
-            case CudaStates.Kv kv -> {
-                move(kv.keys(), from, to, kv.pageBytes());
-                move(kv.values(), from, to, kv.pageBytes());
-                move(kv.keyScales(), from, to, kv.pageScaleBytes());
-                move(kv.valueScales(), from, to, kv.pageScaleBytes());
-            }
-            case CudaStates.Index index -> {
-                move(index.raw(), from, to, index.pageBytes());
-                move(index.pooled(), from, to, index.pageBytes() / index.block());
-            }
-            default -> throw new IllegalArgumentException("no pages in " + state);
-        }
-    }
-
-    private void move(Buffer buffer, int from, int to, long bytes) {
-        if (bytes > 0 && from != to) {
-            device.copyOnDevice(buffer, from * bytes, buffer, to * bytes, bytes, stream);
-        }
+        return CudaStates.Ngram.create(states, weights, slots);
     }
 
     private Buffer owned(Buffer buffer) {

@@ -9,6 +9,7 @@ import dev.strata.device.IndexerShape;
 import dev.strata.device.KvFormat;
 import dev.strata.device.LayerState;
 import dev.strata.device.NgramWeights;
+import dev.strata.device.StateUnits;
 import java.util.List;
 
 /** The states of layers in device memory. Layouts are described where the kernels are. */
@@ -38,9 +39,11 @@ final class CudaStates {
             Buffer keys,
             Buffer values,
             Buffer keyScales,
-            Buffer valueScales)
+            Buffer valueScales,
+            StateUnits pages)
             implements LayerState.Kv, Held {
-        static CudaStates.Kv create(CudaDevice device, AttentionShape shape, KvFormat format, int pages) {
+        static CudaStates.Kv create(CudaUnits.Access access, AttentionShape shape, KvFormat format, int pages) {
+            CudaDevice device = access.device();
             int element = switch (format) {
                 case F32 -> 4;
                 case F16 -> 2;
@@ -51,15 +54,19 @@ final class CudaStates {
                             "the CUDA backend has no 4-bit key-value cache: choose --kv f16 or int8");
             };
             long vectors = (long) pages * shape.kvHeads() * Batch.PAGE;
-            long scales = format == KvFormat.INT8 ? 2 * vectors * scales(shape.headSize()) : 16;
+            long scales = format == KvFormat.INT8 ? 2 * vectors * scales(shape.headSize()) : 0;
+            Buffer keys = device.allocate(vectors * shape.headSize() * element, "keys");
+            Buffer values = device.allocate(vectors * shape.headSize() * element, "values");
+            Buffer keyScales = device.allocate(scales, "key scales");
+            Buffer valueScales = device.allocate(scales, "value scales");
+            long pageBytes = vectors * shape.headSize() * element / pages;
+            StateUnits units = access.units(
+                    new CudaUnits.Part(keys, pageBytes),
+                    new CudaUnits.Part(values, pageBytes),
+                    new CudaUnits.Part(keyScales, scales / pages),
+                    new CudaUnits.Part(valueScales, scales / pages));
             return new CudaStates.Kv(
-                    format,
-                    shape.kvHeads(),
-                    shape.headSize(),
-                    device.allocate(vectors * shape.headSize() * element, "keys"),
-                    device.allocate(vectors * shape.headSize() * element, "values"),
-                    device.allocate(scales, "key scales"),
-                    device.allocate(scales, "value scales"));
+                    format, shape.kvHeads(), shape.headSize(), keys, values, keyScales, valueScales, units);
         }
 
         private static int scales(int headSize) {
@@ -75,18 +82,6 @@ final class CudaStates {
             };
         }
 
-        /** Bytes of one page in keys (and in values). */
-        long pageBytes() {
-            return (long) kvHeads
-                    * Batch.PAGE
-                    * headSize
-                    * (format == KvFormat.F32 ? 4 : format == KvFormat.F16 ? 2 : 1);
-        }
-
-        long pageScaleBytes() {
-            return format == KvFormat.INT8 ? 2L * kvHeads * Batch.PAGE * scales(headSize) : 0;
-        }
-
         @Override
         public List<Buffer> buffers() {
             return List.of(keys, values, keyScales, valueScales);
@@ -94,18 +89,15 @@ final class CudaStates {
     }
 
     /** Raw and pooled index keys, float32. */
-    record Index(int block, int headSize, Buffer raw, Buffer pooled) implements LayerState.Index, Held {
-        static CudaStates.Index create(CudaDevice device, IndexerShape shape, int pages) {
-            long bytes = 4L * pages * Batch.PAGE * shape.headSize();
-            return new CudaStates.Index(
-                    shape.block(),
-                    shape.headSize(),
-                    device.allocate(bytes, "index keys"),
-                    device.allocate(bytes / shape.block(), "pooled index keys"));
-        }
-
-        long pageBytes() {
-            return 4L * Batch.PAGE * headSize;
+    record Index(int block, int headSize, Buffer raw, Buffer pooled, StateUnits pages)
+            implements LayerState.Index, Held {
+        static CudaStates.Index create(CudaUnits.Access access, IndexerShape shape, int pages) {
+            long pageBytes = 4L * Batch.PAGE * shape.headSize();
+            Buffer raw = access.device().allocate(pages * pageBytes, "index keys");
+            Buffer pooled = access.device().allocate(pages * pageBytes / shape.block(), "pooled index keys");
+            StateUnits units = access.units(
+                    new CudaUnits.Part(raw, pageBytes), new CudaUnits.Part(pooled, pageBytes / shape.block()));
+            return new CudaStates.Index(shape.block(), shape.headSize(), raw, pooled, units);
         }
 
         @Override
@@ -139,6 +131,7 @@ final class CudaStates {
         private final Buffer rows;
         private final Buffer matrices;
         private final Window window;
+        private final StateUnits slots;
 
         /** The inputs that a held pass saves, made on first use. */
         private static final class Window {
@@ -165,12 +158,15 @@ final class CudaStates {
             }
         }
 
-        Recurrent(CudaDevice device, DeltaShape shape, int slots) {
+        Recurrent(CudaUnits.Access access, DeltaShape shape, int slots) {
+            CudaDevice device = access.device();
             this.shape = shape;
             this.rows = device.allocate(4L * slots * (shape.kernel() - 1) * shape.channels(), "convolution rows");
             this.matrices = device.allocate(
                     4L * slots * shape.valueHeads() * shape.keySize() * shape.valueSize(), "delta states");
             this.window = new Window(device, shape, slots);
+            this.slots = access.units(
+                    new CudaUnits.Part(rows, rows.bytes() / slots), new CudaUnits.Part(matrices, matrices.bytes() / slots));
         }
 
         DeltaShape shape() {
@@ -190,12 +186,9 @@ final class CudaStates {
             return window.get();
         }
 
-        long slotRowBytes() {
-            return 4L * (shape.kernel() - 1) * shape.channels();
-        }
-
-        long slotMatrixBytes() {
-            return 4L * shape.valueHeads() * shape.keySize() * shape.valueSize();
+        @Override
+        public StateUnits slots() {
+            return slots;
         }
 
         @Override
@@ -212,18 +205,15 @@ final class CudaStates {
     }
 
     /** The n-gram layer's past rows [slot][reach][channels], and those of a held window. */
-    record Ngram(int reach, int channels, Buffer rows, Buffer window) implements LayerState.Ngram, Held {
-        static CudaStates.Ngram create(CudaDevice device, NgramWeights weights, int slots) {
+    record Ngram(int reach, int channels, Buffer rows, Buffer window, StateUnits slots)
+            implements LayerState.Ngram, Held {
+        static CudaStates.Ngram create(CudaUnits.Access access, NgramWeights weights, int slots) {
             int channels = weights.key().outputs();
+            long slotBytes = 4L * weights.stateRows() * channels;
+            Buffer rows = access.device().allocate(slots * slotBytes, "n-gram rows");
+            Buffer window = access.device().allocate(4L * slots * Batch.MAX_WINDOW * channels, "held n-gram rows");
             return new CudaStates.Ngram(
-                    weights.stateRows(),
-                    channels,
-                    device.allocate(4L * slots * weights.stateRows() * channels, "n-gram rows"),
-                    device.allocate(4L * slots * Batch.MAX_WINDOW * channels, "held n-gram rows"));
-        }
-
-        long slotBytes() {
-            return 4L * reach * channels;
+                    weights.stateRows(), channels, rows, window, access.units(new CudaUnits.Part(rows, slotBytes)));
         }
 
         @Override

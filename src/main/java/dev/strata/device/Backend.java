@@ -2,7 +2,7 @@ package dev.strata.device;
 
 /**
  * A place to run a model: makes weights, states and scratch memory, and gives the {@link Ops} that work on them. State objects are
- * made for {@code pages} key-value pages and {@code slots} sequences; slot contents start as zeros after {@link #clearSlot}.
+ * made for {@code pages} key-value pages and {@code slots} sequences; what is in a slot is undefined until it is cleared.
  */
 public interface Backend extends AutoCloseable {
     /** {@code reference}, {@code cpu} or {@code cuda}. */
@@ -46,15 +46,6 @@ public interface Backend extends AutoCloseable {
     LayerState.Recurrent recurrent(DeltaShape shape, int slots);
 
     LayerState.Ngram ngram(NgramWeights weights, int slots);
-
-    /** Zeroes the recurrent, convolution and n-gram states of a slot in {@code state}. */
-    void clearSlot(LayerState state, int slot);
-
-    /** Copies a slot's states to another slot of the same {@code state}. */
-    void copySlot(LayerState state, int from, int to);
-
-    /** Copies a page's contents to another page of the same {@code state} (key-value or index). */
-    void copyPage(LayerState state, int from, int to);
 
     /** Before a pass: another one of the same prompt follows it, so that copies for that one may start when this one's are through. */
     default void promptGoesOn() {}

@@ -6,6 +6,7 @@ import dev.strata.device.Backend;
 import dev.strata.device.Batch;
 import dev.strata.device.LayerState;
 import dev.strata.device.Ops;
+import dev.strata.device.StateUnits;
 import dev.strata.device.Tensor;
 import dev.strata.format.ModelFiles;
 import java.lang.foreign.Arena;
@@ -28,6 +29,8 @@ final class LoadedModel implements Model {
     private final OutputHead head;
     private final @Nullable Drafts drafts;
     private final List<LayerState> states = new ArrayList<>();
+    private final List<StateUnits> pages = new ArrayList<>();
+    private final List<StateUnits> slots = new ArrayList<>();
 
     LoadedModel(
             ModelFiles files,
@@ -50,6 +53,13 @@ final class LoadedModel implements Model {
         states.addAll(trunk.states());
         if (drafts != null) {
             states.addAll(drafts.states());
+        }
+        for (LayerState state : states) {
+            if (state instanceof LayerState.Paged paged) {
+                pages.add(paged.pages());
+            } else if (state instanceof LayerState.Slotted slotted) {
+                slots.add(slotted.slots());
+            }
         }
     }
 
@@ -146,33 +156,62 @@ final class LoadedModel implements Model {
 
     @Override
     public void clearSlot(int slot) {
-        for (LayerState state : states) {
-            if (hasSlots(state)) {
-                backend.clearSlot(state, slot);
-            }
-        }
+        slots.forEach(units -> units.clear(slot));
     }
 
     @Override
     public void copySlot(int from, int to) {
-        for (LayerState state : states) {
-            if (hasSlots(state)) {
-                backend.copySlot(state, from, to);
-            }
-        }
+        slots.forEach(units -> units.copy(from, to));
     }
 
     @Override
     public void copyPage(int from, int to) {
-        for (LayerState state : states) {
-            if (!hasSlots(state)) {
-                backend.copyPage(state, from, to);
-            }
+        pages.forEach(units -> units.copy(from, to));
+    }
+
+    @Override
+    public StateSizes stateSizes() {
+        return new StateSizes(bytes(pages), bytes(slots));
+    }
+
+    private static long bytes(List<StateUnits> units) {
+        return units.stream().mapToLong(StateUnits::unitBytes).sum();
+    }
+
+    @Override
+    public void readPage(int page, MemorySegment target) {
+        read(pages, page, target);
+    }
+
+    @Override
+    public void writePage(int page, MemorySegment source) {
+        write(pages, page, source);
+    }
+
+    @Override
+    public void readSlot(int slot, MemorySegment target) {
+        read(slots, slot, target);
+    }
+
+    @Override
+    public void writeSlot(int slot, MemorySegment source) {
+        write(slots, slot, source);
+    }
+
+    private static void read(List<StateUnits> layers, int unit, MemorySegment target) {
+        long at = 0;
+        for (StateUnits layer : layers) {
+            layer.read(unit, target.asSlice(at, layer.unitBytes()));
+            at += layer.unitBytes();
         }
     }
 
-    private static boolean hasSlots(LayerState state) {
-        return state instanceof LayerState.Recurrent || state instanceof LayerState.Ngram;
+    private static void write(List<StateUnits> layers, int unit, MemorySegment source) {
+        long at = 0;
+        for (StateUnits layer : layers) {
+            layer.write(unit, source.asSlice(at, layer.unitBytes()));
+            at += layer.unitBytes();
+        }
     }
 
     @Override

@@ -39,6 +39,24 @@ public interface Model extends AutoCloseable {
     /** Copies what a page holds in every layer, so that a partly filled page can be shared by value. */
     void copyPage(int from, int to);
 
+    /** Bytes that one page and one slot hold over all layers, in the backend's layout. */
+    StateSizes stateSizes();
+
+    /** Copies what a page holds in every layer to {@code target}. */
+    void readPage(int page, MemorySegment target);
+
+    /** Puts back what {@link #readPage} gave, into any page. */
+    void writePage(int page, MemorySegment source);
+
+    /** Copies all recurrent states of a slot to {@code target}. */
+    void readSlot(int slot, MemorySegment target);
+
+    /** Puts back what {@link #readSlot} gave, into any slot. */
+    void writeSlot(int slot, MemorySegment source);
+
+    /** Sizes of a page and a slot in bytes. */
+    record StateSizes(long page, long slot) {}
+
     /**
      * Final hidden states (what the output head reads) of the rows of the last pass, [rows, hidden].
      */

@@ -27,6 +27,9 @@ final class AttentionCases {
         cases.add(withoutNorms());
         cases.add(manySequences());
         cases.add(copiedPage());
+        for (KvFormat format : List.of(KvFormat.F32, KvFormat.F16, KvFormat.INT8)) {
+            cases.add(savedPage(format));
+        }
         return cases;
     }
 
@@ -81,14 +84,28 @@ final class AttentionCases {
         });
     }
 
+    /** A page is taken out as bytes, cleared, and put back in another place. */
+    private static OpCase savedPage(KvFormat format) {
+        return new OpCase("attention over a page put back from bytes, " + format, Kind.FLOAT, f -> {
+            try (AttentionRun run = new AttentionRun(f, shape(4, 2, 64, 64, false), format, true)) {
+                run.pass(OpFixture.batch(40, 0, false));
+                Batch other = new Batch(new int[2], List.of(OpFixture.segment(0, 2, 40, 3)), false);
+                StateUnits pages = run.kv().pages();
+                int from = OpFixture.segment(0, 1, 0, 0).pages()[0];
+                OpFixture.move(pages, from, other.segments().getFirst().pages()[0]);
+                return run.pass(other);
+            }
+        });
+    }
+
     private static OpCase copiedPage() {
         return new OpCase("attention over a copied page", Kind.FLOAT, f -> {
             try (AttentionRun run = new AttentionRun(f, shape(4, 2, 64, 64, false), KvFormat.F32, true)) {
                 run.pass(OpFixture.batch(40, 0, false));
                 Batch other = new Batch(new int[2], List.of(OpFixture.segment(0, 2, 40, 3)), false);
-                f.backend()
-                        .copyPage(
-                                run.kv(),
+                run.kv()
+                        .pages()
+                        .copy(
                                 OpFixture.segment(0, 1, 0, 0).pages()[0],
                                 other.segments().getFirst().pages()[0]);
                 return run.pass(other);

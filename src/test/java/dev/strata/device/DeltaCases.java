@@ -23,6 +23,7 @@ final class DeltaCases {
             cases.add(held(accepted));
         }
         cases.add(slots());
+        cases.add(savedSlot());
         return cases;
     }
 
@@ -74,12 +75,24 @@ final class DeltaCases {
         });
     }
 
+    private static OpCase savedSlot() {
+        return new OpCase("delta net, slot put back from bytes", Kind.FLOAT, f -> {
+            try (DeltaRun run = new DeltaRun(f, new DeltaShape(2, 4, 32, 32, 4, false, false, 1e-6f))) {
+                run.pass(OpFixture.batch(9, 0, false));
+                OpFixture.move(run.state().slots(), 0, 3);
+                Batch next = new Batch(
+                        new int[2 + 2], List.of(OpFixture.segment(0, 2, 9, 3), OpFixture.segment(2, 2, 0, 0)), false);
+                return new float[][] {run.pass(next)};
+            }
+        });
+    }
+
     private static OpCase slots() {
         return new OpCase("delta net, slots copied and cleared", Kind.FLOAT, f -> {
             try (DeltaRun run = new DeltaRun(f, new DeltaShape(2, 4, 32, 32, 4, false, false, 1e-6f))) {
                 run.pass(OpFixture.batch(9, 0, false));
-                f.backend().copySlot(run.state(), 0, 3);
-                f.backend().clearSlot(run.state(), 0);
+                run.state().slots().copy(0, 3);
+                run.state().slots().clear(0);
                 Batch next = new Batch(
                         new int[2 + 2], List.of(OpFixture.segment(0, 2, 9, 3), OpFixture.segment(2, 2, 0, 0)), false);
                 return new float[][] {run.pass(next)};
@@ -104,7 +117,7 @@ final class DeltaCases {
                     fixture.parameter(1, shape.valueSize(), 1, 0.2));
             this.state = fixture.backend().recurrent(shape, 4);
             for (int slot = 0; slot < 4; slot++) {
-                fixture.backend().clearSlot(state, slot);
+                state.slots().clear(slot);
             }
         }
 

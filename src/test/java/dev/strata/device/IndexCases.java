@@ -18,6 +18,7 @@ final class IndexCases {
         cases.add(sparse(1, 64, 16, 2, 3, 190));
         cases.add(sparse(4, 32, 4, 1, 9, 63));
         cases.add(rolledBack());
+        cases.add(savedPages());
         return cases;
     }
 
@@ -31,6 +32,20 @@ final class IndexCases {
                     sparse.pass(OpFixture.batch(past, 0, false));
                 }
                 return sparse.pass(OpFixture.batch(rows, past, false));
+            }
+        });
+    }
+
+    /** Index keys and pooled keys are taken out as bytes and put back. */
+    private static OpCase savedPages() {
+        return new OpCase("sparse attention over pages put back from bytes", Kind.FLOAT, f -> {
+            IndexerShape shape = new IndexerShape(2, 32, Rope.plain(16, 1e6), 4, 3, 1e-6f);
+            try (Sparse sparse = new Sparse(f, shape)) {
+                sparse.pass(OpFixture.batch(40, 0, false));
+                int page = OpFixture.segment(0, 1, 0, 0).pages()[0];
+                OpFixture.move(sparse.index.pages(), page, OpFixture.segment(0, 1, 0, 3).pages()[0]);
+                OpFixture.move(sparse.index.pages(), OpFixture.segment(0, 1, 0, 3).pages()[0], page);
+                return sparse.pass(OpFixture.batch(5, 40, false));
             }
         });
     }

@@ -124,6 +124,16 @@ public final class OpFixture implements AutoCloseable {
     }
 
     /** One sequence in slot 0 whose pages are in no order. */
+    /** Takes a page or slot out as bytes, clears it, and puts the bytes into another one. */
+    static void move(StateUnits units, int from, int to) {
+        try (Arena memory = Arena.ofConfined()) {
+            MemorySegment bytes = memory.allocate(units.unitBytes());
+            units.read(from, bytes);
+            units.clear(from);
+            units.write(to, bytes);
+        }
+    }
+
     static Batch batch(int rows, int past, boolean hold) {
         return new Batch(new int[rows], List.of(segment(0, rows, past, 0)), hold);
     }

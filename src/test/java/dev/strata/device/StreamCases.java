@@ -27,6 +27,7 @@ final class StreamCases {
         for (int accepted = 0; accepted <= 4; accepted++) {
             cases.add(heldNgram(accepted));
         }
+        cases.add(savedNgram());
         return cases;
     }
 
@@ -70,6 +71,18 @@ final class StreamCases {
         });
     }
 
+    private static OpCase savedNgram() {
+        return new OpCase("n-gram layer, slot put back from bytes", Kind.PRODUCT, f -> {
+            try (NgramRun run = new NgramRun(f, 4, 32, 32, 3)) {
+                run.pass(OpFixture.batch(11, 0, false));
+                OpFixture.move(run.state().slots(), 0, 2);
+                Batch next = new Batch(
+                        new int[3 + 3], List.of(OpFixture.segment(0, 3, 11, 2), OpFixture.segment(3, 3, 0, 0)), false);
+                return new float[][] {run.pass(next)};
+            }
+        });
+    }
+
     private static OpCase heldNgram(int accepted) {
         return new OpCase("n-gram layer, " + accepted + " of 4 held rows accepted", Kind.PRODUCT, f -> {
             try (NgramRun run = new NgramRun(f, 4, 32, 32, 3)) {
@@ -79,7 +92,7 @@ final class StreamCases {
                 float[] tried = run.pass(window);
                 f.ops().commit(window, 0, accepted);
                 f.ops().commit(window, 1, 2);
-                f.backend().copySlot(run.state(), 0, 2);
+                run.state().slots().copy(0, 2);
                 Batch next = new Batch(
                         new int[3 + 3],
                         List.of(OpFixture.segment(0, 3, 11 + accepted, 2), OpFixture.segment(3, 3, 2, 1)),
@@ -114,7 +127,7 @@ final class StreamCases {
                     1e-6f);
             this.state = fixture.backend().ngram(weights, 4);
             for (int slot = 0; slot < 4; slot++) {
-                fixture.backend().clearSlot(state, slot);
+                state.slots().clear(slot);
             }
         }
 

@@ -206,6 +206,31 @@ final class FakeModel implements Model {
     }
 
     @Override
+    public StateSizes stateSizes() {
+        return new StateSizes(4L * Batch.PAGE, 8);
+    }
+
+    @Override
+    public void readPage(int page, MemorySegment target) {
+        MemorySegment.copy(pages[page], 0, target, ValueLayout.JAVA_INT_UNALIGNED, 0, Batch.PAGE);
+    }
+
+    @Override
+    public void writePage(int page, MemorySegment source) {
+        MemorySegment.copy(source, ValueLayout.JAVA_INT_UNALIGNED, 0, pages[page], 0, Batch.PAGE);
+    }
+
+    @Override
+    public void readSlot(int slot, MemorySegment target) {
+        target.set(ValueLayout.JAVA_LONG_UNALIGNED, 0, slots[slot]);
+    }
+
+    @Override
+    public void writeSlot(int slot, MemorySegment source) {
+        slots[slot] = source.get(ValueLayout.JAVA_LONG_UNALIGNED, 0);
+    }
+
+    @Override
     public void hidden(int rows, MemorySegment target) {
         for (int row = 0; row < rows; row++) {
             for (int i = 0; i < HIDDEN; i++) {

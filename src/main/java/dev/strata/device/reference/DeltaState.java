@@ -2,6 +2,7 @@ package dev.strata.device.reference;
 
 import dev.strata.device.DeltaShape;
 import dev.strata.device.LayerState;
+import dev.strata.device.StateUnits;
 import java.util.Arrays;
 
 /** Convolution rows and delta-rule matrices of one layer, one set a slot; a slot's memory is made when it is first used. */
@@ -20,11 +21,6 @@ final class DeltaState implements LayerState.Recurrent {
         void set(Slot other) {
             System.arraycopy(other.rows, 0, rows, 0, rows.length);
             System.arraycopy(other.matrices, 0, matrices, 0, matrices.length);
-        }
-
-        void clear() {
-            Arrays.fill(rows, 0);
-            Arrays.fill(matrices, 0);
         }
     }
 
@@ -45,21 +41,23 @@ final class DeltaState implements LayerState.Recurrent {
         return slots[index];
     }
 
-    void clear(int index) {
-        if (slots[index] != null) {
-            slots[index].clear();
-        }
+    @Override
+    public StateUnits slots() {
+        return new ArrayUnits(slotBytes(), index -> {
+            Slot slot = slot(index);
+            return new float[][] {slot.rows(), slot.matrices()};
+        });
     }
 
-    void copy(int from, int to) {
-        slot(to).set(slot(from));
+    private long slotBytes() {
+        return 4
+                * ((shape.kernel() - 1L) * shape.channels()
+                        + (long) shape.valueHeads() * shape.keySize() * shape.valueSize());
     }
 
     @Override
     public long bytes() {
-        long one = (shape.kernel() - 1L) * shape.channels()
-                + (long) shape.valueHeads() * shape.keySize() * shape.valueSize();
-        return 4 * one * slots.length;
+        return slotBytes() * slots.length;
     }
 
     @Override

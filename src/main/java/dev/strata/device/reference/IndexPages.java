@@ -4,8 +4,10 @@ import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
 import dev.strata.device.Batch;
 import dev.strata.device.HostBuffer;
+import dev.strata.device.HostUnits;
 import dev.strata.device.IndexerShape;
 import dev.strata.device.LayerState;
+import dev.strata.device.StateUnits;
 import java.lang.foreign.MemorySegment;
 
 /** Raw index keys of every token and the pooled key of every complete block, in the pages of the key-value cache. */
@@ -43,11 +45,10 @@ final class IndexPages implements LayerState.Index {
         MemorySegment.copy(pooled.host(), JAVA_FLOAT, pooledAt(pages, blockIndex), target, 0, headSize);
     }
 
-    void copyPage(int from, int to) {
+    @Override
+    public StateUnits pages() {
         long rawBytes = 4L * headSize * Batch.PAGE;
-        MemorySegment.copy(raw.host(), from * rawBytes, raw.host(), to * rawBytes, rawBytes);
-        long pooledBytes = rawBytes / block;
-        MemorySegment.copy(pooled.host(), from * pooledBytes, pooled.host(), to * pooledBytes, pooledBytes);
+        return new HostUnits(new HostUnits.Part(raw, rawBytes), new HostUnits.Part(pooled, rawBytes / block));
     }
 
     private long rawAt(int[] pages, int position) {

@@ -8,8 +8,10 @@ import dev.strata.device.AttentionShape;
 import dev.strata.device.Batch;
 import dev.strata.device.DeviceException;
 import dev.strata.device.HostBuffer;
+import dev.strata.device.HostUnits;
 import dev.strata.device.KvFormat;
 import dev.strata.device.LayerState;
+import dev.strata.device.StateUnits;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -93,11 +95,10 @@ final class KvPages implements LayerState.Kv {
         }
     }
 
-    void copyPage(int from, int to) {
+    @Override
+    public StateUnits pages() {
         long bytes = tokenBytes * Batch.PAGE;
-        for (HostBuffer buffer : new HostBuffer[] {keys, values}) {
-            MemorySegment.copy(buffer.host(), from * bytes, buffer.host(), to * bytes, bytes);
-        }
+        return new HostUnits(new HostUnits.Part(keys, bytes), new HostUnits.Part(values, bytes));
     }
 
     private void storeBytes(MemorySegment memory, long at, float[] source, int sourceOffset) {

@@ -2,7 +2,7 @@ package dev.strata.device.reference;
 
 import dev.strata.device.LayerState;
 import dev.strata.device.NgramWeights;
-import java.util.Arrays;
+import dev.strata.device.StateUnits;
 
 /** The past rows that the n-gram layer's convolution reaches, oldest first, one set a slot. */
 final class NgramState implements LayerState.Ngram {
@@ -16,12 +16,9 @@ final class NgramState implements LayerState.Ngram {
         return slots[index];
     }
 
-    void clear(int index) {
-        Arrays.fill(slots[index], 0);
-    }
-
-    void copy(int from, int to) {
-        System.arraycopy(slots[from], 0, slots[to], 0, slots[to].length);
+    @Override
+    public StateUnits slots() {
+        return new ArrayUnits(4L * slots[0].length, index -> new float[][] {slots[index]});
     }
 
     @Override

@@ -120,33 +120,6 @@ public final class ReferenceBackend implements Backend {
         return new NgramState(weights, slots);
     }
 
-    @Override
-    public void clearSlot(LayerState state, int slot) {
-        switch (state) {
-            case DeltaState delta -> delta.clear(slot);
-            case NgramState ngram -> ngram.clear(slot);
-            default -> throw new IllegalArgumentException("no slots in " + state);
-        }
-    }
-
-    @Override
-    public void copySlot(LayerState state, int from, int to) {
-        switch (state) {
-            case DeltaState delta -> delta.copy(from, to);
-            case NgramState ngram -> ngram.copy(from, to);
-            default -> throw new IllegalArgumentException("no slots in " + state);
-        }
-    }
-
-    @Override
-    public void copyPage(LayerState state, int from, int to) {
-        switch (state) {
-            case KvPages pages -> pages.copyPage(from, to);
-            case IndexPages pages -> pages.copyPage(from, to);
-            default -> throw new IllegalArgumentException("no pages in " + state);
-        }
-    }
-
     private HostBuffer allocate(long bytes) {
         HostBuffer buffer = HostBuffer.allocate(bytes);
         buffers.add(buffer);
