@@ -3,6 +3,7 @@ package dev.strata.cli;
 import dev.strata.config.ConfigurationException;
 import dev.strata.config.TierOptions;
 import dev.strata.config.TierOptions.Adaptation;
+import dev.strata.config.TierOptions.NgramAccess;
 import dev.strata.config.TierOptions.Residence;
 import dev.strata.config.Variable;
 import dev.strata.config.Variables;
@@ -42,7 +43,7 @@ final class TierFlags {
     @Option(
             names = {"--expert-cache-device1", "--expert-cache-device2", "--expert-cache-device3"},
             paramLabel = "N",
-            description = "Experts kept on further cards; not in this version.")
+            description = "Experts kept on helper cards, which come in a later version: accepted, with a warning.")
     private List<String> helperCaches = new ArrayList<>();
 
     @Option(
@@ -74,6 +75,13 @@ final class TierFlags {
             paramLabel = "N",
             description = "Keep the busiest experts in N GiB of RAM, read the rest from the files.")
     private long budget = STANDARD.residentBudgetGib();
+
+    @Option(
+            names = "--ple-io",
+            paramLabel = "auto|direct|mmap|ram",
+            description = "Where rows of an n-gram table are read: past the page cache, in the mapped files, or all in RAM."
+                    + " Default: auto, by its size and the drive.")
+    private NgramAccess ngram = STANDARD.ngram();
 
     @Option(names = "--expert-profile", paramLabel = "FILE", description = "What was learned about the use of experts.")
     private @Nullable Path profile;
@@ -139,7 +147,8 @@ final class TierFlags {
                 Optional.ofNullable(profile),
                 Optional.ofNullable(profileSave),
                 new Adaptation(adaptEvery, adaptSwaps, adaptDecay, adaptMinGain),
-                helperCaches);
+                helperCaches,
+                ngram);
     }
 
     private static void checkPrefill(String text, Variables variables) {
@@ -186,7 +195,5 @@ final class TierFlags {
                     "--resident-budget-gib cannot be combined with --expert-cache-device1 to 3:"
                             + " set STRATA_RESIDENT_REMOTE=1 to try it, or leave one out");
         }
-        throw new ConfigurationException(
-                "--expert-cache-device1 to 3 cannot be used: this version keeps experts on one card only");
     }
 }

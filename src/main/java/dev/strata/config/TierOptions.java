@@ -19,6 +19,7 @@ import java.util.Optional;
  * @param profileSave where to write it at exit and every ten minutes
  * @param adaptation how the cache follows the use of experts
  * @param helperCaches expert caches on further cards, as given
+ * @param ngram where the rows of an n-gram table are read
  */
 public record TierOptions(
         int gpu,
@@ -32,7 +33,8 @@ public record TierOptions(
         Optional<Path> profile,
         Optional<Path> profileSave,
         Adaptation adaptation,
-        List<String> helperCaches) {
+        List<String> helperCaches,
+        NgramAccess ngram) {
     /** Which tier holds the experts that are not on a card. */
     public enum Residence {
         /** The memory plan decides. */
@@ -43,6 +45,26 @@ public record TierOptions(
         MAPPED,
         /** As much RAM as can be spared, the rest from the files. */
         LOW_RAM
+    }
+
+    /** What to tell about flags that do nothing yet. */
+    public Optional<String> notice() {
+        return helperCaches.isEmpty()
+                ? Optional.empty()
+                : Optional.of("--expert-cache-device1 to 3 do nothing yet: expert caches on helper cards come in a later version,"
+                        + " experts are kept on card " + gpu + " alone");
+    }
+
+    /** Where the rows of an n-gram table are read. */
+    public enum NgramAccess {
+        /** From the mapped files while they fit into memory with ease, else past the page cache unless the drive is slow. */
+        AUTO,
+        /** Row by row, past the page cache. */
+        DIRECT,
+        /** In the mapped files. */
+        MMAP,
+        /** The whole table in RAM. */
+        RAM
     }
 
     /**
@@ -65,5 +87,6 @@ public record TierOptions(
             Optional.empty(),
             Optional.empty(),
             new Adaptation(4, 96, 0.7f, 1.5f),
-            List.of());
+            List.of(),
+            NgramAccess.AUTO);
 }

@@ -82,7 +82,7 @@ public enum Variable {
             "STRATA_RESIDENT_REMOTE",
             new Values.Flag(),
             "0",
-            "allow a RAM budget together with expert caches on further cards"),
+            "allow --resident-budget-gib together with --expert-cache-device1 to 3, which is refused without it"),
     STAGER_BATCH(
             "STRATA_STAGER_BATCH",
             new Values.Whole(1, 32),

@@ -124,6 +124,10 @@ public final class EngineLoader {
         facts.put("deterministic", engine.deterministic());
         Supplier<Object> experts = () -> session.home().figures();
         facts.put("experts", experts);
+        if (!session.ngramFigures().isEmpty()) {
+            Supplier<Object> ngram = session::ngramFigures;
+            facts.put("ngram", ngram);
+        }
         return facts;
     }
 }

@@ -5,6 +5,7 @@ import dev.strata.config.Variable;
 import dev.strata.config.Variables;
 import dev.strata.model.Model;
 import dev.strata.model.ModelConfig.Architecture;
+import dev.strata.os.DiskActivity;
 import dev.strata.sampling.SamplerScratch;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -96,6 +97,7 @@ final class EngineParts implements AutoCloseable {
         Watchdog watchdog = new Watchdog(
                 loop,
                 settings.watchdogNanos(),
+                DiskActivity::figure,
                 () -> onStuck.accept("one step took more than " + settings.watchdogNanos() / 1_000_000_000 + " s"));
         return new EngineParts(options, scratch, counters, delivery, passes, store, loop, watchdog);
     }

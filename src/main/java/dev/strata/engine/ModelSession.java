@@ -13,21 +13,36 @@ import dev.strata.model.ModelOptions;
 import dev.strata.model.NgramTables;
 import dev.strata.model.ngram.NgramTable;
 import dev.strata.synth.ModelSource;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** A model on a backend with the files it is read from, closed together. */
 public final class ModelSession implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ModelSession.class);
+
     private final ModelFiles files;
     private final Backend backend;
     private final Model model;
     private final ExpertHome home;
+    private final @Nullable NgramTable table;
     private final int context;
     private final int chunk;
 
-    private ModelSession(ModelFiles files, Backend backend, Model model, ExpertHome home, int context, int chunk) {
+    private ModelSession(
+            ModelFiles files,
+            Backend backend,
+            Model model,
+            ExpertHome home,
+            @Nullable NgramTable table,
+            int context,
+            int chunk) {
         this.files = files;
         this.backend = backend;
         this.model = model;
         this.home = home;
+        this.table = table;
         this.context = context;
         this.chunk = chunk;
     }
@@ -38,6 +53,7 @@ public final class ModelSession implements AutoCloseable {
      * @throws dev.strata.format.ModelFormatException naming file and key or tensor
      */
     public static ModelSession open(Options options) {
+        options.tiers().notice().ifPresent(LOG::warn);
         ModelFiles files = ModelSource.open(options.model());
         try {
             ModelConfig config = ModelConfigReader.read(files);
@@ -47,10 +63,10 @@ public final class ModelSession implements AutoCloseable {
                 EngineOptions engine =
                         options.engine().withChunk(TierSettings.chunk(options, files, Backends.device(backend)));
                 Hyperparameters sizes = ModelConfigReader.hyperparameters(files);
-                NgramTable table = sizes.ngram() == null ? null : NgramTables.open(files, sizes.ngram());
+                NgramTable table = sizes.ngram() == null ? null : NgramTables.open(files, sizes.ngram(), TierSettings.ngram(options));
                 ExpertHome.Loaded loaded =
                         ExpertHome.load(files, backend, options, room(engine, config, context), table);
-                return new ModelSession(files, backend, loaded.model(), loaded.home(), context, engine.chunk());
+                return new ModelSession(files, backend, loaded.model(), loaded.home(), table, context, engine.chunk());
             } catch (RuntimeException | Error e) {
                 backend.close();
                 throw e;
@@ -101,6 +117,11 @@ public final class ModelSession implements AutoCloseable {
     /** Where the experts are, for status and measurements. */
     ExpertHome home() {
         return home;
+    }
+
+    /** How the rows of the n-gram table were read so far; empty without one. */
+    Map<String, Object> ngramFigures() {
+        return table == null ? Map.of() : table.figures();
     }
 
     /** Tokens that one sequence may have. */

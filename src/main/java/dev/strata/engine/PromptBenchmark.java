@@ -56,7 +56,7 @@ public final class PromptBenchmark {
     private Map<String, Object> arm(ModelFiles files, ExpertHome.Shared experts, PromptArm arm) {
         Options set = arm.apply(options);
         Hyperparameters sizes = ModelConfigReader.hyperparameters(files);
-        NgramTable table = sizes.ngram() == null ? null : NgramTables.open(files, sizes.ngram());
+        NgramTable table = sizes.ngram() == null ? null : NgramTables.open(files, sizes.ngram(), TierSettings.ngram(set));
         int context = longPrompt + 64;
         try (Backend backend = Backends.create(set)) {
             int chunk = TierSettings.chunk(set, files, Backends.device(backend));

@@ -254,6 +254,9 @@ final class StepLoop implements Runnable {
             PromptEcho.plain(sequence, text, outcomes);
         }
         store.begin(sequence, !PromptEcho.wanted(request));
+        if (sequence.unread() > chunk) {
+            model.expect(sequence.tokens(), sequence.past + chunk, sequence.length());
+        }
         if (!again) {
             counters.promptTokensReused.add(sequence.reused);
             if (request.cachedTokens < 0) {

@@ -10,6 +10,7 @@ import dev.strata.expert.SlotAdaptation;
 import dev.strata.format.ModelFiles;
 import dev.strata.memory.Bytes;
 import dev.strata.model.ModelConfigReader;
+import dev.strata.model.NgramTables;
 import dev.strata.prefill.ChunkSetting;
 import dev.strata.prefill.StagerSizing;
 import java.util.OptionalInt;
@@ -46,6 +47,16 @@ final class TierSettings {
                         adaptation.every(), adaptation.swaps(), adaptation.decay(), adaptation.minGain(), MINIMUM_USE),
                 options.engine().parallel() > 1 ? 8 : 0,
                 Runtime.getRuntime().availableProcessors());
+    }
+
+    /** Where the rows of an n-gram table are read. */
+    static NgramTables.Access ngram(Options options) {
+        return switch (options.tiers().ngram()) {
+            case AUTO -> NgramTables.Access.AUTO;
+            case DIRECT -> NgramTables.Access.DIRECT;
+            case MMAP -> NgramTables.Access.MAPPED;
+            case RAM -> NgramTables.Access.RAM;
+        };
     }
 
     /** Sizes of the stager that were asked for by hand. */

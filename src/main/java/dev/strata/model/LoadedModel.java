@@ -116,6 +116,11 @@ final class LoadedModel implements Model {
         checkFinite(layer.head(), logitRows.length, logits);
     }
 
+    @Override
+    public void expect(int[] tokens, int from, int to) {
+        trunk.expect(tokens, from, to);
+    }
+
     private void finish(
             OutputHead output, Tensor hidden, boolean whole, Batch batch, int[] logitRows, MemorySegment logits) {
         if (whole) {

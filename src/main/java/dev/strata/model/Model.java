@@ -30,6 +30,12 @@ public interface Model extends AutoCloseable {
     /** After a held pass: advances the states of segment {@code segment} by its first {@code accepted} rows. */
     void commit(Batch batch, int segment, int accepted);
 
+    /**
+     * Tells that positions {@code from} to {@code to} of a text will be read soon, so that what depends on its tokens alone can be fetched
+     * meanwhile; returns at once.
+     */
+    default void expect(int[] tokens, int from, int to) {}
+
     /** Zeroes the recurrent states of a slot: the start of a new sequence. */
     void clearSlot(int slot);
 

@@ -34,7 +34,7 @@ public final class ModelLoader {
      * Loads a model with experts from {@code source}, which it then owns.
      *
      * @param source numbered like the model's layers, draft layers last
-     * @param table the n-gram table of models that have one
+     * @param table the n-gram table of models that have one, closed with the model
      */
     public static Model load(
             ModelFiles files, Backend backend, ModelOptions options, ExpertSource source, @Nullable NgramTable table) {
@@ -45,7 +45,7 @@ public final class ModelLoader {
      * Loads a model whose experts lie where {@code placement} keeps them; it stays its maker's.
      *
      * @param placement numbered like the model's layers, draft layers last
-     * @param table the n-gram table of models that have one
+     * @param table the n-gram table of models that have one, closed with the model
      */
     public static Model load(
             ModelFiles files,
@@ -65,9 +65,15 @@ public final class ModelLoader {
             Runnable closer,
             @Nullable NgramTable table) {
         Arena arena = Arena.ofShared();
+        Runnable both = () -> {
+            closer.run();
+            if (table != null) {
+                table.close();
+            }
+        };
         try {
             return build(
-                    new Weights(files, ModelConfigReader.read(files), arena), backend, options, experts, closer, table);
+                    new Weights(files, ModelConfigReader.read(files), arena), backend, options, experts, both, table);
         } catch (RuntimeException exception) {
             arena.close();
             throw exception;

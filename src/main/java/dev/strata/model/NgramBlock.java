@@ -90,6 +90,16 @@ final class NgramBlock {
         ops.write(staging.asSlice(0, 4L * target.rows() * target.columns()), target);
     }
 
+    /** Lets the table fetch the rows of tokens that will be read soon. */
+    void expect(int[] tokens, int from, int to) {
+        int heads = hash.heads();
+        long[] rows = new long[Math.max(0, to - from) * heads];
+        for (int position = from; position < to; position++) {
+            hash.rows(tokens, position, rows, (position - from) * heads);
+        }
+        table.expect(rows, rows.length);
+    }
+
     void forward(Tensor residual, Batch batch) {
         ops.ngram(weights, embedding.rows(residual.rows()), residual, state, batch);
     }

@@ -10,6 +10,9 @@ interface Trunk {
     /** Host work that the pass depends on, such as table look-ups. */
     void prepare(Batch batch);
 
+    /** Starts host work for positions {@code from} to {@code to} of a text that will be read soon. */
+    default void expect(int[] tokens, int from, int to) {}
+
     /** Issues the operations of the pass. */
     void forward(Batch batch);
 

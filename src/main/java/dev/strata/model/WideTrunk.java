@@ -69,6 +69,13 @@ final class WideTrunk implements Trunk {
     }
 
     @Override
+    public void expect(int[] tokens, int from, int to) {
+        if (ngram != null) {
+            ngram.expect(tokens, from, to);
+        }
+    }
+
+    @Override
     public void forward(Batch batch) {
         Tensor streamRows = residual.rows(batch.rows());
         ops.embed(table, batch, embedded.rows(batch.rows()));

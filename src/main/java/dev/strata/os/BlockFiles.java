@@ -73,7 +73,9 @@ public final class BlockFiles {
 
         @Override
         public int read(MemorySegment target, long position) throws IOException {
-            return channel.read(target.asByteBuffer(), position);
+            int got = channel.read(target.asByteBuffer(), position);
+            DiskActivity.count(Math.max(0, got));
+            return got;
         }
 
         @Override

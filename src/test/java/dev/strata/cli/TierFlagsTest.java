@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.strata.config.ConfigurationException;
 import dev.strata.config.TierOptions;
+import dev.strata.config.TierOptions.NgramAccess;
 import dev.strata.config.TierOptions.Residence;
 import dev.strata.config.Variables;
 import java.util.Map;
@@ -56,21 +57,27 @@ class TierFlagsTest {
     }
 
     @Test
-    void helperCardsAreRefusedWithTheReason() {
+    void helperCardsWithABudgetAreRefusedWithTheReason() {
         String budget = String.valueOf(assertThrows(
                         ConfigurationException.class,
                         () -> options("--resident-budget-gib 16 --expert-cache-device1 4000"))
                 .getMessage());
         assertTrue(budget.contains("STRATA_RESIDENT_REMOTE=1"), budget);
-        String alone =
-                String.valueOf(assertThrows(ConfigurationException.class, () -> options("--expert-cache-device2 4000"))
-                        .getMessage());
-        assertTrue(alone.contains("one card only"), alone);
-        assertThrows(
-                ConfigurationException.class,
-                () -> options(
-                        "--resident-budget-gib 16 --expert-cache-device1 4000",
-                        Variables.read(Map.of("STRATA_RESIDENT_REMOTE", "1"))));
+        assertTrue(options("--expert-cache-device2 4000").notice().orElseThrow().contains("come in a later version"));
+        TierOptions both = options(
+                "--resident-budget-gib 16 --expert-cache-device1 4000",
+                Variables.read(Map.of("STRATA_RESIDENT_REMOTE", "1")));
+        assertEquals(16, both.residentBudgetGib());
+        assertTrue(both.notice().isPresent());
+        assertTrue(options("").notice().isEmpty());
+    }
+
+    @Test
+    void rowsOfTheTableAreReadWhereTheFlagSays() {
+        assertEquals(NgramAccess.AUTO, options("").ngram());
+        assertEquals(NgramAccess.DIRECT, options("--ple-io direct").ngram());
+        assertEquals(NgramAccess.MMAP, options("--ple-io mmap").ngram());
+        assertEquals(NgramAccess.RAM, options("--ple-io ram").ngram());
     }
 
     @ParameterizedTest
@@ -100,7 +107,9 @@ class TierFlagsTest {
 
     private static TierOptions options(String flags, Variables variables) {
         TierFlags parsed = new TierFlags();
-        new CommandLine(new Holder(parsed)).parseArgs(flags.isEmpty() ? new String[0] : flags.split(" "));
+        new CommandLine(new Holder(parsed))
+                .setCaseInsensitiveEnumValuesAllowed(true)
+                .parseArgs(flags.isEmpty() ? new String[0] : flags.split(" "));
         return parsed.options(variables);
     }
 

@@ -6,6 +6,7 @@ import static dev.strata.engine.EngineFixture.request;
 import static dev.strata.engine.EngineFixture.tokens;
 import static dev.strata.engine.EngineFixture.withTimeout;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -280,6 +281,21 @@ class ConcurrencyTest {
             assertEquals("engine_dead", stuck.awaitEnd().error().code());
             assertEquals(InferenceService.State.DEAD, fixture.engine.state());
             gate.release(100);
+        }
+    }
+
+    @Test
+    void readingFromADriveIsProgress() {
+        long[] read = {7};
+        try (EngineFixture fixture = new EngineFixture.Builder().start();
+                Watchdog watchdog = new Watchdog(fixture.engine.parts().loop(), 100, () -> read[0], () -> {})) {
+            assertFalse(watchdog.stuck(0, 50));
+            assertFalse(watchdog.stuck(60, 61));
+            assertFalse(watchdog.stuck(60, 160));
+            read[0]++;
+            assertFalse(watchdog.stuck(60, 170), "bytes came");
+            assertFalse(watchdog.stuck(60, 270));
+            assertTrue(watchdog.stuck(60, 271));
         }
     }
 

@@ -92,7 +92,7 @@ class ExpertSourceIdentityTest {
                     Optional.empty(),
                     Optional.empty(),
                     standard.adaptation(),
-                    List.of());
+                    List.of(), TierOptions.NgramAccess.AUTO);
             Options options = new Options(path, List.of(), EngineOptions.DEFAULTS, tiers, Variables.defaults());
             try (ModelFiles files = ModelFileOpener.open(path);
                     ExpertSource source = ExpertSources.open(files, options, false)) {

@@ -39,7 +39,7 @@ class TierBenchmarkTest {
                 Optional.empty(),
                 Optional.empty(),
                 standard.adaptation(),
-                List.of());
+                List.of(), TierOptions.NgramAccess.AUTO);
         Options options = new Options(
                 Path.of("none"),
                 List.of(),

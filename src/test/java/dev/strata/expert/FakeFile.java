@@ -9,7 +9,7 @@ import java.util.function.IntUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** A file in memory that can be unaligned, slow, short, broken or changed. */
-final class FakeFile implements BlockFile {
+public final class FakeFile implements BlockFile {
     private final byte[] bytes;
     private final int alignment;
     private final AtomicInteger reads = new AtomicInteger();
@@ -20,38 +20,38 @@ final class FakeFile implements BlockFile {
     private volatile IntUnaryOperator shorten = wanted -> wanted;
     private volatile @Nullable CountDownLatch together;
 
-    FakeFile(byte[] bytes, int alignment) {
+    public FakeFile(byte[] bytes, int alignment) {
         this.bytes = bytes;
         this.alignment = alignment;
         length = bytes.length;
     }
 
-    FakeFile failing(int from, int times) {
+    public FakeFile failing(int from, int times) {
         failFrom = from + reads.get();
         failures = times;
         return this;
     }
 
-    FakeFile shortening(IntUnaryOperator change) {
+    public FakeFile shortening(IntUnaryOperator change) {
         shorten = change;
         return this;
     }
 
-    void truncate(int to) {
+    public void truncate(int to) {
         length = to;
         stamp = "truncated";
     }
 
-    void touch() {
+    public void touch() {
         stamp = "touched";
     }
 
     /** The next reads wait until that many have begun. */
-    void meet(int readers) {
+    public void meet(int readers) {
         together = new CountDownLatch(readers);
     }
 
-    int reads() {
+    public int reads() {
         return reads.get();
     }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import dev.strata.format.safetensors.PackedMatrices;
 import dev.strata.model.ngram.MappedNgramTable;
 import dev.strata.model.ngram.NgramHash;
+import dev.strata.model.ngram.RowFormat;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
@@ -19,14 +20,16 @@ class NgramTest {
         MemorySegment second = MemorySegment.ofArray(new byte[] {0x7E, 0x01});
         MappedNgramTable table = new MappedNgramTable(
                 List.of(first, second),
-                (source, offset, target, count) -> {
-                    for (int i = 0; i < count; i++) {
-                        target[i] = PackedMatrices.fp8(source.get(ValueLayout.JAVA_BYTE, offset + i));
-                    }
-                },
-                2,
-                2,
-                0.5f);
+                new RowFormat(
+                        (source, offset, target, count) -> {
+                            for (int i = 0; i < count; i++) {
+                                target[i] = PackedMatrices.fp8(source.get(ValueLayout.JAVA_BYTE, offset + i));
+                            }
+                        },
+                        2,
+                        2,
+                        0.5f),
+                () -> {});
         MemorySegment values = MemorySegment.ofArray(new float[6]);
         table.read(new long[] {2, 0, 1}, 3, values);
         float[] expected = {224, 0x1p-10f, 0.5f, 1, 0.25f, -0.5f};
