@@ -1,4 +1,4 @@
-// Operands of the tensor cores: stored matrices and activations as 16-bit values.
+// Operands of the tensor cores: stored matrices and activations as float16.
 //
 // Layout: [rows][padded columns], zeros behind the columns. Tiling: a thread eight weights or two activations.
 // Bytes moved: the input once, 2 bytes a value out.
@@ -47,8 +47,8 @@ STRATA_INLINE void expand(const u64* table, const int* counts, int first, u64 of
         }
         int target = interleave == 0 ? row : 16 * (row >> 3) + (row & 7) + (interleave == 2 ? 8 : 0);
         u16* to = out + (long long)target * padded + 32 * group;
-        Word2 low = {bf16x2_of(v[0], v[1]), bf16x2_of(v[2], v[3])};
-        Word2 high = {bf16x2_of(v[4], v[5]), bf16x2_of(v[6], v[7])};
+        Word2 low = {half2_in_range(v[0], v[1]), half2_in_range(v[2], v[3])};
+        Word2 high = {half2_in_range(v[4], v[5]), half2_in_range(v[6], v[7])};
         *(Word2*)(to + T::first(quarter)) = low;
         *(Word2*)(to + T::second(quarter)) = high;
     }
@@ -64,7 +64,7 @@ STRATA_INLINE void expand(const u64* table, const int* counts, int first, u64 of
 
 STRATA_EACH_TYPE(EXPAND)
 
-// Activations as bfloat16, [rows][padded], zeros behind the columns. One thread two values.
+// Activations as float16, [rows][padded], zeros behind the columns. One thread two values.
 STRATA_KERNEL(256, round_rows, const float* x, int rows, int columns, int padded, u16* out) {
     wait_for_previous_kernel();
     long long pairs = (long long)rows * (padded >> 1);
@@ -73,6 +73,27 @@ STRATA_KERNEL(256, round_rows, const float* x, int rows, int columns, int padded
         int row = (int)(i / (padded >> 1)), k = (int)(i % (padded >> 1)) * 2;
         const float* from = x + (long long)row * columns;
         float low = k < columns ? from[k] : 0.0f, high = k + 1 < columns ? from[k + 1] : 0.0f;
-        ((u32*)out)[i] = bf16x2_of(low, high);
+        ((u32*)out)[i] = half2_in_range(low, high);
+    }
+}
+
+// Values as sums of two float16: [rows][3][padded] of high, low, high parts (for activations) or high, high, low (for weights). A product
+// of the two over 3 x padded columns lacks only low x low, 2^-22 of it. One thread two values.
+STRATA_KERNEL(256, split_rows, const float* x, int rows, int columns, int padded, int weights, u16* out) {
+    wait_for_previous_kernel();
+    int half = padded >> 1;
+    long long pairs = (long long)rows * half;
+    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < pairs;
+         i += (long long)gridDim.x * blockDim.x) {
+        long long row = i / half;
+        int k = (int)(i % half) * 2;
+        const float* from = x + row * columns;
+        float first = k < columns ? from[k] : 0.0f, second = k + 1 < columns ? from[k + 1] : 0.0f;
+        u32 high = half2_in_range(first, second);
+        u32 low = half2_in_range(first - from_half((u16)high), second - from_half((u16)(high >> 16)));
+        u32* to = (u32*)out + row * 3 * half + (k >> 1);
+        to[0] = high;
+        to[half] = weights ? high : low;
+        to[2 * half] = weights ? low : high;
     }
 }

@@ -76,9 +76,9 @@ STRATA_KERNEL(256, group_pairs, const int* ids, int pairs, int used, const int* 
     }
 }
 
-// out[row] = sum over j of weights[row][j] * results[place of pair]; bfloat16 or float32 results. With `others`, pairs whose expert has
+// out[row] = sum over j of weights[row][j] * results[place of pair]; float16 or float32 results. With `others`, pairs whose expert has
 // no blob in the table are taken from there (float32, by pair). One block a row.
-STRATA_KERNEL(256, combine_pairs, const void* results, int bf16, const int* places, const float* weights, int used,
+STRATA_KERNEL(256, combine_pairs, const void* results, int halves, const int* places, const float* weights, int used,
               int columns, const float* others, const u64* table, const int* ids, float* out) {
     wait_for_previous_kernel();
     release_next_kernel();
@@ -92,7 +92,7 @@ STRATA_KERNEL(256, combine_pairs, const void* results, int bf16, const int* plac
                 sum += weights[pair] * others[(long long)pair * columns + k];
                 continue;
             }
-            float value = bf16 ? from_bf16(((const u16*)results)[at]) : ((const float*)results)[at];
+            float value = halves ? from_half(((const u16*)results)[at]) : ((const float*)results)[at];
             sum += weights[pair] * value;
         }
         out[(long long)row * columns + k] = sum;

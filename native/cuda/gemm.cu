@@ -1,4 +1,4 @@
-// Matrix products on tensor cores with mma.sync: out[m][n] = a[m][k] b[n][k]^T, bfloat16 operands, float32 sums.
+// Matrix products on tensor cores with mma.sync: out[m][n] = a[m][k] b[n][k]^T, float16 operands, float32 sums.
 //
 // Layout: a and b row-major with k innermost; k is a multiple of 64 (operands are padded with zeros); m and n are free.
 // Tiling: 128 x 128 outputs a block of 256 threads, 8 warps of 64 x 32, k in steps of 64 through a ring of three stages (96 KiB),
@@ -8,7 +8,7 @@
 // Sums: k ascending, in steps of 16; the same for any m and n.
 #include "strata.cuh"
 
-enum Mode { STORE = 0, ADD = 1, SILU = 2, TWICE_SIGMOID = 3, ADD_SCALED = 4, STORE_BF16 = 5, SWIGLU_BF16 = 6 };
+enum Mode { STORE = 0, ADD = 1, SILU = 2, TWICE_SIGMOID = 3, ADD_SCALED = 4, STORE_F16 = 5, SWIGLU_F16 = 6 };
 
 enum { TILE = 128, DEPTH = 64, STAGES = 3, STAGE_BYTES = 2 * TILE * DEPTH * 2 };
 
@@ -24,14 +24,14 @@ struct Output {
 STRATA_INLINE void put(const Output& out, long long row, int column, float first, float second) {
     first *= out.scale;
     second *= out.scale;
-    if (out.mode == STORE_BF16) {
+    if (out.mode == STORE_F16) {
         u16* to = (u16*)out.values + row * out.columns + column;
         if (column + 1 < out.used && (out.columns & 1) == 0) {
-            *(u32*)to = bf16x2_of(first, second);
+            *(u32*)to = half2_in_range(first, second);
         } else if (column < out.used) {
-            to[0] = (u16)bf16x2_of(first, 0.0f);
+            to[0] = (u16)half2_in_range(first, 0.0f);
             if (column + 1 < out.used) {
-                to[1] = (u16)bf16x2_of(second, 0.0f);
+                to[1] = (u16)half2_in_range(second, 0.0f);
             }
         }
         return;
@@ -121,7 +121,7 @@ STRATA_INLINE void multiply_tile(const u16* a, const int* a_rows, int rows, cons
             for (int i = 0; i < 4; i++) {
 #pragma unroll
                 for (int j = 0; j < 4; j++) {
-                    multiply_bf16(sums[i][j], left[i], right[j >> 1][2 * (j & 1)], right[j >> 1][2 * (j & 1) + 1]);
+                    multiply_f16(sums[i][j], left[i], right[j >> 1][2 * (j & 1)], right[j >> 1][2 * (j & 1) + 1]);
                 }
             }
         }
@@ -137,16 +137,16 @@ STRATA_INLINE void multiply_tile(const u16* a, const int* a_rows, int rows, cons
             if (row >= rows) {
                 continue;
             }
-            if (out.mode == SWIGLU_BF16) {
+            if (out.mode == SWIGLU_F16) {
 #pragma unroll
                 for (int j = 0; j < 4; j += 2) {
                     int column = (column0 + warp_column + 8 * j) / 2 + 2 * (lane & 3);
                     float first = silu(sums[i][j][2 * half]) * sums[i][j + 1][2 * half];
                     float second = silu(sums[i][j][2 * half + 1]) * sums[i][j + 1][2 * half + 1];
                     if (column + 1 < out.used) {
-                        *(u32*)((u16*)out.values + (row0 + row) * out.columns + column) = bf16x2_of(first, second);
+                        *(u32*)((u16*)out.values + (row0 + row) * out.columns + column) = half2_in_range(first, second);
                     } else if (column < out.used) {
-                        ((u16*)out.values)[(row0 + row) * out.columns + column] = (u16)bf16x2_of(first, 0.0f);
+                        ((u16*)out.values)[(row0 + row) * out.columns + column] = (u16)half2_in_range(first, 0.0f);
                     }
                 }
             } else {

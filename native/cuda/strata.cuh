@@ -160,6 +160,10 @@ STRATA_INLINE void release_next_kernel() {
 
 STRATA_INLINE float from_bf16(u32 bits) { return float_of(bits << 16); }
 
+// The largest float16 instead of infinity; what is not a number stays so.
+STRATA_INLINE float in_half_range(float v) { return v > 65504.0f ? 65504.0f : v < -65504.0f ? -65504.0f : v; }
+STRATA_INLINE u32 half2_in_range(float low, float high) { return half2_of(in_half_range(low), in_half_range(high)); }
+
 #ifndef STRATA_EMULATED
 STRATA_INLINE float warp_sum(float value) {
 #pragma unroll

@@ -3,7 +3,7 @@ package dev.strata.cuda;
 import dev.strata.device.Tensor;
 
 /**
- * Activations rounded to bfloat16 for the tensor cores, rows padded with zeros to a multiple of {@value #DEPTH} columns. Products that
+ * Activations rounded to float16 for the tensor cores, rows padded with zeros to a multiple of {@value #DEPTH} columns. Products that
  * follow one another with the same input share them, until something writes that input.
  */
 final class Activations {
@@ -28,7 +28,7 @@ final class Activations {
         return Math.ceilDiv(columns, DEPTH) * DEPTH;
     }
 
-    /** Address of [rows, padded(columns)] bfloat16 values of {@code in}. */
+    /** Address of [rows, padded(columns)] float16 values of {@code in}. */
     long rounded(Tensor in) {
         long bytes = 2L * in.rows() * padded(in.columns());
         long address = scratch.address("rounded activations", bytes);

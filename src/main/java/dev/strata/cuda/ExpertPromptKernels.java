@@ -79,7 +79,7 @@ final class ExpertPromptKernels {
     record Grouping(int pairs, long counts, long starts, long sources, long places) {}
 
     /**
-     * The products of experts {@code first .. first + number - 1} with all their rows: bfloat16 results by place, [pairs, hidden].
+     * The products of experts {@code first .. first + number - 1} with all their rows: float16 results by place, [pairs, hidden].
      *
      * @param rounded rounded activations of all rows
      */
@@ -144,7 +144,7 @@ final class ExpertPromptKernels {
                     values,
                     paddedIntermediate,
                     intermediate,
-                    ProductMode.SWIGLU_BF16);
+                    ProductMode.SWIGLU_F16);
             expand(
                     layout.downType(),
                     table,
@@ -171,7 +171,7 @@ final class ExpertPromptKernels {
                     results,
                     hidden,
                     hidden,
-                    ProductMode.STORE_BF16);
+                    ProductMode.STORE_F16);
         }
     }
 

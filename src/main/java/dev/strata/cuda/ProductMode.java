@@ -8,9 +8,9 @@ enum ProductMode {
     TWICE_SIGMOID(3),
     /** Adds, times a factor a row. */
     ADD_SCALED(4),
-    STORE_BF16(5),
-    /** silu(even octets) * odd octets of the outputs, as bfloat16. */
-    SWIGLU_BF16(6);
+    STORE_F16(5),
+    /** silu(even octets) * odd octets of the outputs, as float16. */
+    SWIGLU_F16(6);
 
     private final int code;
 

@@ -6,7 +6,7 @@ import dev.strata.format.QuantType;
 
 /**
  * Products of stored matrices. Few rows: float32 kernels that read the weights as stored. Many rows: the weights are expanded to
- * bfloat16 and multiplied on tensor cores.
+ * float16 and multiplied on tensor cores.
  */
 final class Products {
     /** From this many rows on tensor cores are used. */
@@ -22,6 +22,7 @@ final class Products {
     private final Activations activations;
     private final Kernel dense;
     private final Kernel zero;
+    private final Kernel splitRows;
     private final CudaOptions options;
     private final int multiprocessors;
 
@@ -39,6 +40,7 @@ final class Products {
         this.activations = activations;
         this.dense = kernels.get("gemm_dense", TILE_SHARED_BYTES);
         this.zero = kernels.get("zero_words");
+        this.splitRows = kernels.get("split_rows");
         this.options = options;
         this.multiprocessors = multiprocessors;
     }
@@ -63,7 +65,9 @@ final class Products {
         if (in.rows() == 0) {
             return;
         }
-        if (onTensorCores(in.rows()) && !exact(weight)) {
+        if (onTensorCores(in.rows()) && exact(weight)) {
+            multiplySplit(weight, in, out.address(), mode, scale, factors);
+        } else if (onTensorCores(in.rows())) {
             multiplyRounded(weight, activations.rounded(in), in.rows(), out.address(), mode, scale, factors);
         } else {
             few(weight, in, out, mode, scale, factors);
@@ -71,7 +75,7 @@ final class Products {
         activations.written(out);
     }
 
-    /** Routers are stored in float32, and a rounded one sends rows to other experts. */
+    /** Routers are stored in float32, and a rounded one sends rows to other experts: their operands are sums of two float16 values. */
     private static boolean exact(Weight weight) {
         return weight.type() == QuantType.F32 && weight.outputs() <= 1024;
     }
@@ -110,7 +114,7 @@ final class Products {
     void multiplyRounded(Weight weight, long rounded, int rows, long out, ProductMode mode, float scale, long factors) {
         int padded = Activations.padded(weight.inputs());
         int most = (int) Math.max(TILE, EXPANDED_BYTES / (2L * padded) / TILE * TILE);
-        boolean stored = weight.type() == QuantType.BF16 && padded == weight.inputs() && weight.address() % 16 == 0;
+        boolean stored = weight.type() == QuantType.F16 && padded == weight.inputs() && weight.address() % 16 == 0;
         for (int first = 0; first < weight.outputs(); first += most) {
             int outputs = Math.min(most, weight.outputs() - first);
             long right;
@@ -125,7 +129,29 @@ final class Products {
         }
     }
 
-    /** Rows {@code first} .. {@code first + rows - 1} of the weight as bfloat16, without its scale. */
+    /** Nearly a float32 product: three products of the operands' high and low parts in one. */
+    private void multiplySplit(Weight weight, Tensor in, long out, ProductMode mode, float scale, long factors) {
+        int depth = 3 * Activations.padded(weight.inputs());
+        long left = scratch.address("split activations", 2L * in.rows() * depth);
+        long right = scratch.address("split weights", 2L * weight.outputs() * depth);
+        split(in.address(), in.rows(), weight.inputs(), false, left);
+        split(weight.address(), weight.outputs(), weight.inputs(), true, right);
+        launchDense(left, right, in.rows(), weight.outputs(), depth, out, weight.outputs(), mode, scale, factors);
+    }
+
+    private void split(long values, int rows, int columns, boolean weights, long target) {
+        int padded = Activations.padded(columns);
+        launcher.begin()
+                .address(values)
+                .integer(rows)
+                .integer(columns)
+                .integer(padded)
+                .flag(weights)
+                .address(target)
+                .launchOver(splitRows, (long) rows * padded / 2);
+    }
+
+    /** Rows {@code first} .. {@code first + rows - 1} of the weight as float16, without its scale. */
     private void expand(Weight weight, int first, int rows, long target, int interleave) {
         int padded = Activations.padded(weight.inputs());
         launcher.begin()
@@ -179,7 +205,7 @@ final class Products {
     }
 
     /**
-     * silu(gate x) * (up x) of rounded activations as bfloat16 [rows, padded(intermediate)] in scratch memory.
+     * silu(gate x) * (up x) of rounded activations as float16 [rows, padded(intermediate)] in scratch memory.
      */
     long swiglu(Weight gate, Weight up, long rounded, int rows) {
         int intermediate = gate.outputs();
@@ -203,7 +229,7 @@ final class Products {
                 .address(hidden)
                 .integer(columns)
                 .integer(intermediate)
-                .integer(ProductMode.SWIGLU_BF16.code())
+                .integer(ProductMode.SWIGLU_F16.code())
                 .real(1)
                 .address(0)
                 .launch(

@@ -18,7 +18,7 @@ final class Transcoder {
 
     /** The type that a stored type has on the card. */
     QuantType onCard(QuantType stored) {
-        return StoredTypes.isFast(stored) ? stored : precision == Precision.F32 ? QuantType.F32 : QuantType.BF16;
+        return StoredTypes.isFast(stored) ? stored : precision == Precision.F32 ? QuantType.F32 : QuantType.F16;
     }
 
     /** The layout of a layer's blobs on the card. Gate and up get one type, so that one kernel makes both. */
@@ -37,7 +37,7 @@ final class Transcoder {
                 stored.scaled());
         // Kernels read some types four bytes at a time; odd sizes of what lies before them forbid that.
         if (layout.upOffset() % 4 != 0 || layout.downOffset() % 4 != 0 || layout.tailOffset() % 4 != 0) {
-            QuantType plain = precision == Precision.F32 ? QuantType.F32 : QuantType.BF16;
+            QuantType plain = precision == Precision.F32 ? QuantType.F32 : QuantType.F16;
             return new ExpertLayout(
                     stored.layer(),
                     stored.experts(),
@@ -73,18 +73,9 @@ final class Transcoder {
                 if (to == QuantType.F32) {
                     target.set(JAVA_FLOAT_UNALIGNED, at + 4L * i, row[i]);
                 } else {
-                    target.set(JAVA_SHORT_UNALIGNED, at + 2L * i, bfloat16(row[i]));
+                    target.set(JAVA_SHORT_UNALIGNED, at + 2L * i, Float.floatToFloat16(row[i]));
                 }
             }
         }
-    }
-
-    /** The nearest bfloat16, ties to even. */
-    static short bfloat16(float value) {
-        int bits = Float.floatToRawIntBits(value);
-        if (Float.isNaN(value)) {
-            return 0x7fc0;
-        }
-        return (short) ((bits + 0x7fff + (bits >>> 16 & 1)) >>> 16);
     }
 }
