@@ -51,6 +51,10 @@ final class ModelFlags {
     }
 
     Options options(EngineOptions rest, List<String> aliases, Variables variables) {
+        return options(path(), rest, aliases, variables);
+    }
+
+    private Options options(Path files, EngineOptions rest, List<String> aliases, Variables variables) {
         ConsoleLogging.setLevel(logLevel);
         for (String unknown : Variables.unknown(System.getenv())) {
             LoggerFactory.getLogger(ModelFlags.class).warn("{} is not a variable of Strata", unknown);
@@ -71,7 +75,17 @@ final class ModelFlags {
                 rest.cacheTokens(),
                 rest.speculation(),
                 rest.deterministic());
-        return new Options(path(), new ArrayList<>(aliases), engine, variables);
+        return new Options(files, new ArrayList<>(aliases), engine, variables);
+    }
+
+    /** Options of a command that reads no model unless one is named. */
+    Options optionsWithoutModel(EngineOptions rest) {
+        Path given = model;
+        return options(
+                given == null ? Path.of("") : ModelPath.resolve(given),
+                rest,
+                List.of(),
+                Variables.read(System.getenv()));
     }
 
     /** The model's files. */

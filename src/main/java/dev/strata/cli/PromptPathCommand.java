@@ -37,9 +37,10 @@ final class PromptPathCommand implements Callable<Integer> {
 
     @Option(
             names = "--arms",
-            paramLabel = "PIN/SIZING[,...]",
+            paramLabel = "all|identity|PIN/SIZING[@CHUNK][+KEY=N...][,...]",
             description = "Settings to compare: none, a number of GiB or 0 (all) for what is pinned;"
-                    + " old, reference, reference8 or pieces for the stager. Default: all of them.")
+                    + " old, reference, reference8 or pieces for the stager; keys are ring, threads, buffers, batch, slots,"
+                    + " timing, and resident for all experts on the card. Default: all pins and sizings.")
     private String arms = "all";
 
     @Option(names = "--link-only", description = "Stream random experts without a model and compute nothing.")
@@ -56,6 +57,11 @@ final class PromptPathCommand implements Callable<Integer> {
 
     @Option(names = "--short", paramLabel = "N", description = "Tokens of the short prompts. Default: 2048.")
     private int shortPrompt = 2048;
+
+    @Option(
+            names = "--identity",
+            description = "Read one long and one short prompt an arm, with 32 greedy tokens each, and compare the hashes only.")
+    private boolean identity;
 
     @Option(names = "--deterministic", description = "Compute so that all arms must give the same hash.")
     private boolean deterministic;
@@ -90,12 +96,12 @@ final class PromptPathCommand implements Callable<Integer> {
                 0,
                 EngineOptions.Speculation.OFF,
                 deterministic);
-        Options plain = flags.options(engine, List.of());
+        Options plain = linkOnly ? flags.optionsWithoutModel(engine) : flags.options(engine, List.of());
         Options options = plain.withTiers(tiers.options(plain.variables()));
         if (linkOnly) {
             new LinkBenchmark(options, layers, 512, passes).run(chosen, this::tell);
         } else {
-            new PromptBenchmark(options, longPrompt, shortPrompt).run(chosen, this::tell);
+            return new PromptBenchmark(options, longPrompt, shortPrompt, identity).run(chosen, this::tell) ? 0 : 1;
         }
         return 0;
     }

@@ -89,4 +89,40 @@ public record TierOptions(
             new Adaptation(4, 96, 0.7f, 1.5f),
             List.of(),
             NgramAccess.AUTO);
+
+    /** With chunks of another size. */
+    public TierOptions withPrefill(String text) {
+        return new TierOptions(
+                gpu,
+                vramLimitGib,
+                vramReserveMib,
+                cacheSlots,
+                Optional.of(text),
+                borrow,
+                residence,
+                residentBudgetGib,
+                profile,
+                profileSave,
+                adaptation,
+                helperCaches,
+                ngram);
+    }
+
+    /** With a cache of another size; -1: as many slots as fit. */
+    public TierOptions withCacheSlots(int slots) {
+        return new TierOptions(
+                gpu,
+                vramLimitGib,
+                vramReserveMib,
+                slots,
+                prefill,
+                borrow,
+                residence,
+                residentBudgetGib,
+                profile,
+                profileSave,
+                adaptation,
+                helperCaches,
+                ngram);
+    }
 }

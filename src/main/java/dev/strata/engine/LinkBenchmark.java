@@ -6,12 +6,9 @@ import dev.strata.config.Options;
 import dev.strata.decode.DevicePlacement;
 import dev.strata.decode.ExpertTiers;
 import dev.strata.device.Backend;
-import dev.strata.device.Buffer;
 import dev.strata.device.Device;
-import dev.strata.device.Event;
 import dev.strata.device.ExpertGroups;
 import dev.strata.device.ExpertLayout;
-import dev.strata.device.HostRegistration;
 import dev.strata.device.Routing;
 import dev.strata.device.Stream;
 import dev.strata.device.Tensor;
@@ -24,7 +21,6 @@ import dev.strata.expert.PinnedRanges;
 import dev.strata.expert.TieredExpertSource;
 import dev.strata.format.QuantType;
 import dev.strata.memory.Bytes;
-import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -38,7 +34,6 @@ import java.util.function.Consumer;
  */
 public final class LinkBenchmark {
     private static final int ROWS = 8192;
-    private static final long[] COPIES = {256L << 10, 1L << 20, 2_764_800L, 32L << 20, 84L << 20};
 
     private final Options options;
     private final ArenaLayout layout;
@@ -81,9 +76,12 @@ public final class LinkBenchmark {
                     "pages", arena.pageKind().toString(),
                     "seconds", seconds(start),
                     "device", device.description()));
-            for (long bytes : COPIES) {
-                results.accept(Map.of("what", "link", "bytes", bytes, "gb_per_s", linkRate(device, arena, bytes)));
-            }
+            LinkProbe.link(device, arena)
+                    .forEach((bytes, rate) ->
+                            results.accept(Map.of("what", "link", "bytes", bytes, "gb_per_s", rate)));
+            int threads = Runtime.getRuntime().availableProcessors();
+            results.accept(
+                    Map.of("what", "ram", "threads", threads, "gb_per_s_copied", LinkProbe.ram(arena, threads)));
             for (PromptArm arm : arms) {
                 results.accept(arm(device, arena, arm));
             }
@@ -104,34 +102,7 @@ public final class LinkBenchmark {
                 }
             }));
         }
-        for (Thread thread : threads) {
-            try {
-                thread.join();
-            } catch (InterruptedException stop) {
-                Thread.currentThread().interrupt();
-                throw new IllegalStateException("the benchmark was interrupted", stop);
-            }
-        }
-    }
-
-    /** Copies out of registered memory, one after the other on one stream. */
-    private static double linkRate(Device device, ExpertArena arena, long bytes) {
-        long span = Math.min(arena.arenaLayout().dataBytes(), 4 * Bytes.GIB) / 4096 * 4096;
-        MemorySegment from = arena.memory().asSlice(0, span);
-        try (HostRegistration registration = device.register(from);
-                Buffer target = device.allocate(bytes, "link probe");
-                Stream stream = device.newStream("link probe");
-                Event begin = device.newEvent();
-                Event end = device.newEvent()) {
-            int copies = (int) Math.max(1, registration.memory().byteSize() / bytes);
-            begin.record(stream);
-            for (int i = 0; i < copies; i++) {
-                device.copyToDevice(from.asSlice(i * bytes, bytes), target, 0, stream);
-            }
-            end.record(stream);
-            end.synchronize();
-            return copies * (double) bytes / 1e6 / end.millisSince(begin);
-        }
+        LinkProbe.join(threads);
     }
 
     private Map<String, Object> arm(Device device, ExpertArena arena, PromptArm arm) {

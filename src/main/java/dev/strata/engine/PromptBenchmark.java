@@ -1,11 +1,10 @@
 package dev.strata.engine;
 
-import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
-
 import dev.strata.config.Options;
 import dev.strata.decode.DevicePlacement;
 import dev.strata.device.Backend;
-import dev.strata.device.Batch;
+import dev.strata.device.Device;
+import dev.strata.expert.ExpertArena;
 import dev.strata.format.ModelFiles;
 import dev.strata.memory.Bytes;
 import dev.strata.model.Hyperparameters;
@@ -13,47 +12,100 @@ import dev.strata.model.Model;
 import dev.strata.model.ModelConfigReader;
 import dev.strata.model.NgramTables;
 import dev.strata.model.ngram.NgramTable;
+import dev.strata.prefill.PrefillTiming;
 import dev.strata.synth.ModelSource;
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.SplittableRandom;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads fresh prompts of a model under several settings of the memory tiers: the experts are brought into RAM once, the model is put on
- * the card anew for every arm. Every arm also gives a hash of its first-token logits and greedy tokens.
+ * the card anew for every arm. Every arm also gives hashes of its first-token logits and greedy tokens; at the end ratios between arms
+ * are held against the goals.
  */
 public final class PromptBenchmark {
+    private static final int LONG_READS = 2;
+    private static final int SHORT_READS = 3;
+
     private final Options options;
     private final int longPrompt;
     private final int shortPrompt;
+    private final boolean hashesOnly;
+    private final List<PromptGoals.Result> done = new ArrayList<>();
+    private final Set<Integer> longHashes = new TreeSet<>();
+    private final Set<Integer> shortHashes = new TreeSet<>();
 
     /**
      * @param longPrompt tokens of the two long prompts of an arm
      * @param shortPrompt tokens of its three short ones
+     * @param hashesOnly whether each is read once only, for its hash
      */
-    public PromptBenchmark(Options options, int longPrompt, int shortPrompt) {
+    public PromptBenchmark(Options options, int longPrompt, int shortPrompt, boolean hashesOnly) {
         this.options = options;
         this.longPrompt = longPrompt;
         this.shortPrompt = shortPrompt;
+        this.hashesOnly = hashesOnly;
     }
 
-    /** Runs all arms and hands every result out as soon as it is there. */
-    public void run(List<PromptArm> arms, Consumer<Map<String, Object>> results) {
+    /**
+     * Runs all arms and hands every result out as soon as it is there.
+     *
+     * @return whether the hashes that have to agree do: all of them in deterministic mode, else true
+     */
+    public boolean run(List<PromptArm> arms, Consumer<Map<String, Object>> results) {
+        double linkRate = 0;
         try (ModelFiles files = ModelSource.open(options.model());
                 ExpertHome.Shared experts = ExpertHome.share(files, options)) {
-            for (PromptArm arm : arms) {
-                results.accept(arm(files, experts, arm));
+            ExpertArena arena = experts.source().arena();
+            if (arena != null && !hashesOnly) {
+                linkRate = probe(arena, results);
             }
+            for (int i = 0; i < arms.size(); i++) {
+                results.accept(arm(files, experts, arms.get(i), i % 2 == 0));
+            }
+        }
+        if (linkRate > 0) {
+            new PromptGoals(done, linkRate).rows().forEach(results);
+        }
+        boolean same = longHashes.size() <= 1 && shortHashes.size() <= 1;
+        Map<String, Object> identity = new LinkedHashMap<>();
+        identity.put("what", "identity");
+        identity.put("deterministic", options.engine().deterministic());
+        identity.put("arms", arms.size());
+        identity.put("hashes_of_long_prompts", longHashes.stream().map(Integer::toHexString).toList());
+        identity.put("hashes_of_short_prompts", shortHashes.stream().map(Integer::toHexString).toList());
+        identity.put("same", same);
+        results.accept(identity);
+        return same || !options.engine().deterministic();
+    }
+
+    /** The link's and the RAM's own rates; returns the best one of the link. */
+    private double probe(ExpertArena arena, Consumer<Map<String, Object>> results) {
+        try (Backend backend = Backends.create(options)) {
+            Device device = Backends.device(backend);
+            if (device == null) {
+                return 0;
+            }
+            Map<Long, Double> rates = LinkProbe.link(device, arena);
+            int threads = Runtime.getRuntime().availableProcessors();
+            Map<String, Object> row = new LinkedHashMap<>();
+            row.put("what", "probe");
+            row.put("device", device.description());
+            row.put("link_gb_per_s_by_bytes_of_a_copy", rates);
+            row.put("ram_gb_per_s_copied", LinkProbe.ram(arena, threads));
+            results.accept(row);
+            return rates.values().stream().mapToDouble(Double::doubleValue).max().orElse(0);
         }
     }
 
-    private Map<String, Object> arm(ModelFiles files, ExpertHome.Shared experts, PromptArm arm) {
+    private Map<String, Object> arm(ModelFiles files, ExpertHome.Shared experts, PromptArm arm, boolean longFirst) {
         Options set = arm.apply(options);
         Hyperparameters sizes = ModelConfigReader.hyperparameters(files);
         NgramTable table = sizes.ngram() == null ? null : NgramTables.open(files, sizes.ngram(), TierSettings.ngram(set));
@@ -67,8 +119,11 @@ public final class PromptBenchmark {
                     ModelSession.room(set.engine().withChunk(chunk), ModelConfigReader.read(files), context),
                     table,
                     experts);
-            try {
-                return measure(loaded, arm, chunk);
+            try (Arena arena = Arena.ofConfined()) {
+                Model model = loaded.model();
+                PromptReader reader =
+                        new PromptReader(model, chunk, arena.allocate(4L * model.config().vocabulary(), 64));
+                return measure(reader, loaded.home().placement(), arm, chunk, longFirst);
             } finally {
                 loaded.model().close();
                 loaded.home().close();
@@ -76,88 +131,89 @@ public final class PromptBenchmark {
         }
     }
 
-    private Map<String, Object> measure(ExpertHome.Loaded loaded, PromptArm arm, int chunk) {
-        Model model = loaded.model();
-        DevicePlacement placement = loaded.home().placement();
-        List<Double> longRates = new ArrayList<>();
-        List<Double> shortRates = new ArrayList<>();
+    private Map<String, Object> measure(
+            PromptReader reader, @Nullable DevicePlacement placement, PromptArm arm, int chunk, boolean longFirst) {
+        Prompts longs = new Prompts(reader, placement, longPrompt, 0, hashesOnly ? 1 : LONG_READS);
+        Prompts shorts = new Prompts(reader, placement, shortPrompt, 10, hashesOnly ? 1 : SHORT_READS);
+        if (!hashesOnly) {
+            reader.read(Math.min(chunk, longPrompt), 99);
+        }
+        (longFirst ? longs : shorts).run();
+        (longFirst ? shorts : longs).run();
+        longHashes.add(longs.hash);
+        shortHashes.add(shorts.hash);
         Map<String, Object> row = new LinkedHashMap<>();
         row.put("what", "prompt");
         row.put("arm", arm.name());
         row.put("chunk", chunk);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment logits = arena.allocate(4L * model.config().vocabulary(), 64);
-            read(model, chunk, Math.min(chunk, longPrompt), 99, logits);
-            for (int seed = 0; seed < 2; seed++) {
-                longRates.add(longPrompt / read(model, chunk, longPrompt, seed, logits));
-            }
-            row.put("hash", Integer.toHexString(greedy(model, longPrompt, 1, logits)));
-            for (int seed = 0; seed < 3; seed++) {
-                shortRates.add(shortPrompt / read(model, chunk, shortPrompt, 10 + seed, logits));
-            }
-        }
-        row.put("long_tok_per_s", longRates);
-        row.put("short_tok_per_s", shortRates);
+        row.put("long", longs.row());
+        row.put("short", shorts.row());
         if (placement != null) {
             row.put("slots", placement.cache().slots());
             row.put("experts", placement.cache().layout().totalExperts());
             row.put("blob_mib", placement.cache().layout().maxStride() / (double) Bytes.MIB);
-            row.put("link_gb", placement.scheduler().linkBytes() / 1e9);
-            row.put("timing", placement.scheduler().timing().line());
         }
+        done.add(new PromptGoals.Result(
+                arm,
+                chunk,
+                longPrompt,
+                longs.median(),
+                shorts.median(),
+                (double) longs.uniqueBytes / longs.rates.length,
+                longs.hash));
         return row;
     }
 
-    /** Seconds to read a fresh prompt up to its first token's logits. */
-    private static double read(Model model, int chunk, int length, int seed, MemorySegment logits) {
-        int[] text = text(model, length, seed);
-        int[] pages = new int[Math.ceilDiv(length + 64, Batch.PAGE)];
-        Arrays.setAll(pages, page -> page);
-        model.clearSlot(0);
-        long start = System.nanoTime();
-        for (int past = 0; past < length; past += chunk) {
-            int rows = Math.min(chunk, length - past);
-            int[] wanted = past + rows == length ? new int[] {rows - 1} : new int[0];
-            forward(model, text, past, rows, pages, wanted, logits);
-        }
-        return (System.nanoTime() - start) / 1e9;
-    }
+    /** Prompts of one length under one arm. */
+    private static final class Prompts {
+        private final PromptReader reader;
+        private final @Nullable DevicePlacement placement;
+        private final int length;
+        private final int firstSeed;
+        private final double[] rates;
+        private long uniqueBytes;
+        private String timing = "";
+        private int hash;
 
-    /** Hash of the last logits and of 32 greedy tokens after them. */
-    private static int greedy(Model model, int length, int seed, MemorySegment logits) {
-        int[] text = Arrays.copyOf(text(model, length, seed), length + 33);
-        int[] pages = new int[Math.ceilDiv(length + 64, Batch.PAGE)];
-        Arrays.setAll(pages, page -> page);
-        int hash = 1;
-        for (int i = 0; i < 32; i++) {
-            int best = 0;
-            for (int token = 0; token < model.config().vocabulary(); token++) {
-                float value = logits.getAtIndex(JAVA_FLOAT, token);
-                if (i == 0) {
-                    hash = 31 * hash + Float.floatToIntBits(value);
-                }
-                if (value > logits.getAtIndex(JAVA_FLOAT, best)) {
-                    best = token;
-                }
+        Prompts(PromptReader reader, @Nullable DevicePlacement placement, int length, int firstSeed, int count) {
+            this.reader = reader;
+            this.placement = placement;
+            this.length = length;
+            this.firstSeed = firstSeed;
+            rates = new double[count];
+        }
+
+        void run() {
+            if (placement != null) {
+                placement.scheduler().timing().restart();
             }
-            hash = 31 * hash + best;
-            text[length + i] = best;
-            forward(model, text, length + i, 1, pages, new int[] {0}, logits);
+            for (int i = 0; i < rates.length; i++) {
+                rates[i] = reader.read(length, firstSeed + i);
+            }
+            if (placement != null) {
+                PrefillTiming told = placement.scheduler().timing();
+                uniqueBytes = told.uniqueBytes();
+                timing = told.passes() == 0 ? "" : told.line();
+            }
+            hash = reader.greedy(length, firstSeed + rates.length - 1);
         }
-        return hash;
-    }
 
-    private static void forward(
-            Model model, int[] text, int past, int rows, int[] pages, int[] wanted, MemorySegment logits) {
-        int[] history = Arrays.copyOfRange(text, Math.max(0, past - 8), past);
-        Batch.Segment segment = new Batch.Segment(0, rows, past, pages, 0, history);
-        model.forward(new Batch(Arrays.copyOfRange(text, past, past + rows), List.of(segment), false), wanted, logits);
-    }
+        double median() {
+            double[] sorted = rates.clone();
+            Arrays.sort(sorted);
+            int middle = sorted.length / 2;
+            return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+        }
 
-    private static int[] text(Model model, int length, int seed) {
-        SplittableRandom random = new SplittableRandom(seed);
-        int[] text = new int[length];
-        Arrays.setAll(text, i -> random.nextInt(model.config().vocabulary()));
-        return text;
+        Map<String, Object> row() {
+            Map<String, Object> row = new LinkedHashMap<>();
+            row.put("tokens", length);
+            row.put("tok_per_s", Arrays.stream(rates).boxed().toList());
+            row.put("median", median());
+            row.put("hash", Integer.toHexString(hash));
+            row.put("streamed_gb_a_prompt", uniqueBytes / 1e9 / rates.length);
+            row.put("timing", timing);
+            return row;
+        }
     }
 }

@@ -86,11 +86,55 @@ class TierBenchmarkTest {
         assumeTrue(Backends.whyNoCpu().isEmpty(), Backends.whyNoCpu());
         Options options = new Options(TINY, List.of(), engine, Variables.defaults());
         List<Map<String, Object>> results = new ArrayList<>();
-        new PromptBenchmark(options, 48, 16).run(PromptArm.parse("none/pieces,0/reference"), results::add);
-        assertEquals(2, results.size());
-        assertEquals(results.get(0).get("hash"), results.get(1).get("hash"));
-        assertTrue(results.get(0).get("long_tok_per_s") instanceof List<?> rates && rates.size() == 2);
-        assertTrue(results.get(0).get("short_tok_per_s") instanceof List<?> rates && rates.size() == 3);
+        boolean same = new PromptBenchmark(options, 48, 16, false)
+                .run(PromptArm.parse("none/pieces,0/reference"), results::add);
+        assertTrue(same);
+        List<Map<String, Object>> arms =
+                results.stream().filter(row -> "prompt".equals(row.get("what"))).toList();
+        assertEquals(2, arms.size());
+        assertEquals(part(arms.get(0), "long").get("hash"), part(arms.get(1), "long").get("hash"));
+        assertTrue(part(arms.get(0), "long").get("tok_per_s") instanceof List<?> rates && rates.size() == 2);
+        assertTrue(part(arms.get(0), "short").get("tok_per_s") instanceof List<?> rates && rates.size() == 3);
+        Map<String, Object> identity = results.getLast();
+        assertEquals("identity", identity.get("what"));
+        assertEquals(true, identity.get("same"));
+        results.clear();
+        assertTrue(new PromptBenchmark(options, 48, 16, true).run(PromptArm.parse("none/pieces"), results::add));
+        assertTrue(part(results.getFirst(), "short").get("tok_per_s") instanceof List<?> rates && rates.size() == 1);
+    }
+
+    private static Map<?, ?> part(Map<String, Object> row, String name) {
+        return row.get(name) instanceof Map<?, ?> part ? part : Map.of();
+    }
+
+    @Test
+    void goalsAreRatiosOfTheSameRun() {
+        List<PromptGoals.Result> results = List.of(
+                result("none/old", 4000, 1000),
+                result("none/pieces", 7600, 1500),
+                result("0/pieces", 8000, 970),
+                new PromptGoals.Result(PromptArm.parse("0/pieces+resident").getFirst(), 8192, 32_768, 9000, 0, 0, 1));
+        Map<Object, Map<String, Object>> rows = new java.util.HashMap<>();
+        new PromptGoals(results, 50).rows().forEach(row -> rows.put(row.get("name"), row));
+        // 200 GB at 50 GB/s are 4 s; 32768 tokens at 8000 take 4.096 s, at 9000 without copies 3.64 s.
+        Map<String, Object> all = rows.get("all/pieces, long prompts, chunks of 8192: share of the link's bound");
+        assertEquals(0.977, number(all, "ratio"), 1e-9);
+        assertEquals(true, all.get("met"));
+        assertEquals(
+                0.977,
+                number(
+                        rows.get("all/pieces, long prompts, chunks of 8192: share of the larger of link's bound and"
+                                + " products alone"),
+                        "ratio"),
+                1e-9);
+        assertEquals(1.9, number(rows.get("default / old sizing, long prompts, chunks of 8192"), "ratio"), 1e-9);
+        Map<String, Object> slower = rows.get("all/pieces / old sizing, short prompts, chunks of 8192");
+        assertEquals(false, slower.get("met"));
+        assertEquals(0.95, number(rows.get("nothing pinned / all pinned, chunks of 8192"), "ratio"), 1e-9);
+    }
+
+    private static PromptGoals.Result result(String arm, double longRate, double shortRate) {
+        return new PromptGoals.Result(PromptArm.parse(arm).getFirst(), 8192, 32_768, longRate, shortRate, 200e9, 1);
     }
 
     private static double number(Map<String, Object> row, String name) {

@@ -1,0 +1,84 @@
+package dev.strata.engine;
+
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
+
+import dev.strata.device.Batch;
+import dev.strata.model.Model;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.List;
+import java.util.SplittableRandom;
+
+/** Reads made prompts into the first slot of a model and goes on greedily. */
+final class PromptReader {
+    private static final int GREEDY = 32;
+
+    private final Model model;
+    private final int chunk;
+    private final MemorySegment logits;
+
+    /** @param logits room for one row */
+    PromptReader(Model model, int chunk, MemorySegment logits) {
+        this.model = model;
+        this.chunk = chunk;
+        this.logits = logits;
+    }
+
+    /** Reads a fresh prompt up to its first token's logits; returns tokens a second. */
+    double read(int length, int seed) {
+        int[] text = text(length, seed);
+        int[] pages = pages(length);
+        model.clearSlot(0);
+        long start = System.nanoTime();
+        for (int past = 0; past < length; past += chunk) {
+            int rows = Math.min(chunk, length - past);
+            int[] wanted = past + rows == length ? new int[] {rows - 1} : new int[0];
+            forward(text, past, rows, pages, wanted);
+        }
+        double seconds = (System.nanoTime() - start) / 1e9;
+        model.promptFinished();
+        return length / seconds;
+    }
+
+    /** Hash of the logits of the prompt that was read last and of the greedy tokens after it. */
+    int greedy(int length, int seed) {
+        int[] text = Arrays.copyOf(text(length, seed), length + GREEDY + 1);
+        int[] pages = pages(length);
+        int hash = 1;
+        for (int i = 0; i < GREEDY; i++) {
+            int best = 0;
+            for (int token = 0; token < model.config().vocabulary(); token++) {
+                float value = logits.getAtIndex(JAVA_FLOAT, token);
+                if (i == 0) {
+                    hash = 31 * hash + Float.floatToIntBits(value);
+                }
+                if (value > logits.getAtIndex(JAVA_FLOAT, best)) {
+                    best = token;
+                }
+            }
+            hash = 31 * hash + best;
+            text[length + i] = best;
+            forward(text, length + i, 1, pages, new int[] {0});
+        }
+        return hash;
+    }
+
+    private static int[] pages(int length) {
+        int[] pages = new int[Math.ceilDiv(length + 2 * GREEDY, Batch.PAGE)];
+        Arrays.setAll(pages, page -> page);
+        return pages;
+    }
+
+    private void forward(int[] text, int past, int rows, int[] pages, int[] wanted) {
+        int[] history = Arrays.copyOfRange(text, Math.max(0, past - 8), past);
+        Batch.Segment segment = new Batch.Segment(0, rows, past, pages, 0, history);
+        model.forward(new Batch(Arrays.copyOfRange(text, past, past + rows), List.of(segment), false), wanted, logits);
+    }
+
+    private int[] text(int length, int seed) {
+        SplittableRandom random = new SplittableRandom(seed);
+        int[] text = new int[length];
+        Arrays.setAll(text, i -> random.nextInt(model.config().vocabulary()));
+        return text;
+    }
+}
