@@ -43,6 +43,12 @@ final class ConvertCommand implements Callable<Integer> {
                     + " Default: ${DEFAULT-VALUE}.")
     private String types = "keep";
 
+    @Option(
+            names = "--pack",
+            description = "Write a pack: a GGUF file in which the matrices of an expert lie together on borders of 64 KiB,"
+                    + " for models larger than RAM that are read from the drive.")
+    private boolean pack;
+
     @Option(names = "--force", description = "Overwrite DST.")
     private boolean force;
 
@@ -76,7 +82,11 @@ final class ConvertCommand implements Callable<Integer> {
                     .unused()
                     .forEach(name -> err.println("strata: tensor " + name + " has no place in the result"));
             try (ProgressBar bar = new ProgressBar(err, "convert", conversion.bytes())) {
-                conversion.run(target, force, threads, bar::update);
+                if (pack) {
+                    conversion.pack(target, force, threads, bar::update);
+                } else {
+                    conversion.run(target, force, threads, bar::update);
+                }
             }
             summary(conversion, (System.nanoTime() - started) / 1e9);
             return CommandLine.ExitCode.OK;

@@ -4,13 +4,17 @@ import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertSource;
 import dev.strata.device.ExpertView;
 import dev.strata.os.BlockFile;
+import dev.strata.memory.Bytes;
 import dev.strata.os.BlockFiles;
+import dev.strata.os.HostPages;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
 
 /** Experts read from files where they lie, by large requests past the page cache. Nothing of them stays in RAM. */
@@ -20,6 +24,7 @@ public final class FileExpertSource implements ExpertSource, FileReads {
 
     private final List<BlobSlices> layers;
     private final BlockReader reader;
+    private final Queue<HostPages> raw = new ConcurrentLinkedQueue<>();
 
     private FileExpertSource(List<BlobSlices> layers, BlockReader reader) {
         this.layers = List.copyOf(layers);
@@ -81,6 +86,11 @@ public final class FileExpertSource implements ExpertSource, FileReads {
     @Override
     public void copyBlobs(int layer, int[] experts, int count, MemorySegment[] targets) {
         BlobSlices blobs = layers.get(layer);
+        BlobSlices.Maker maker = blobs.maker();
+        if (maker != null) {
+            make(blobs, maker, experts, count, targets);
+            return;
+        }
         List<ReadPlan.Wanted> wanted = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             long offset = 0;
@@ -91,6 +101,45 @@ public final class FileExpertSource implements ExpertSource, FileReads {
             blobs.finish(experts[i], targets[i]);
         }
         reader.read(wanted);
+    }
+
+    /** Reads what the blobs are made from to memory of our own, then makes them. */
+    private void make(
+            BlobSlices blobs, BlobSlices.Maker maker, int[] experts, int count, MemorySegment[] targets) {
+        long[] starts = new long[count + 1];
+        for (int i = 0; i < count; i++) {
+            starts[i + 1] = Bytes.roundUp(starts[i] + blobs.readBytes(experts[i]), 64);
+        }
+        HostPages pages = take(starts[count]);
+        try {
+            List<ReadPlan.Wanted> wanted = new ArrayList<>();
+            for (int i = 0; i < count; i++) {
+                long offset = starts[i];
+                for (FileSlice slice : blobs.slices(experts[i])) {
+                    wanted.add(new ReadPlan.Wanted(slice, pages.memory(), offset));
+                    offset += slice.bytes();
+                }
+            }
+            reader.read(wanted);
+            for (int i = 0; i < count; i++) {
+                long bytes = blobs.readBytes(experts[i]);
+                maker.make(experts[i], pages.memory().asSlice(starts[i], bytes), targets[i]);
+                blobs.finish(experts[i], targets[i]);
+            }
+        } finally {
+            raw.add(pages);
+        }
+    }
+
+    private HostPages take(long bytes) {
+        HostPages pages = raw.poll();
+        if (pages != null && pages.bytes() >= bytes) {
+            return pages;
+        }
+        if (pages != null) {
+            pages.close();
+        }
+        return HostPages.allocate(bytes, "packed experts");
     }
 
     @Override
@@ -106,5 +155,7 @@ public final class FileExpertSource implements ExpertSource, FileReads {
     @Override
     public void close() {
         reader.close();
+        raw.forEach(HostPages::close);
+        raw.clear();
     }
 }

@@ -39,16 +39,13 @@ public sealed interface StoredMatrices {
     /**
      * Slices of a stacked tensor.
      *
+     * @param type of the matrices, which a tensor of bytes does not tell
      * @param data the whole tensor, mapped
      * @param first bytes before the first expert's matrix
      * @param stride bytes from one expert to the next
      */
-    record Stacked(TensorEntry tensor, MemorySegment data, long first, long stride, long bytes) implements InPlace {
-        @Override
-        public QuantType type() {
-            return tensor.type();
-        }
-
+    record Stacked(QuantType type, TensorEntry tensor, MemorySegment data, long first, long stride, long bytes)
+            implements InPlace {
         @Override
         public Path file(int expert) {
             return tensor.file();
@@ -101,9 +98,20 @@ public sealed interface StoredMatrices {
         }
     }
 
-    /** Writes an expert's matrix to the start of {@code target}; any thread may call it. */
+    /** Makes matrices; any thread may call it. */
     @FunctionalInterface
     interface Converter {
+        /** Writes an expert's matrix to the start of {@code target}. */
         void write(int expert, MemorySegment target);
+
+        /** The tensors to read for an expert's matrix, where it can be made from their bytes alone; else none. */
+        default List<TensorEntry> sources(int expert) {
+            return List.of();
+        }
+
+        /** Makes an expert's matrix from the bytes of its {@link #sources}, one behind the other. */
+        default void write(int expert, MemorySegment bytes, MemorySegment target) {
+            throw new UnsupportedOperationException("matrices of expert " + expert + " are not made from bytes");
+        }
     }
 }

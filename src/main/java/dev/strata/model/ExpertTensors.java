@@ -9,6 +9,7 @@ import dev.strata.format.ModelFiles;
 import dev.strata.format.ModelFormatException;
 import dev.strata.format.QuantType;
 import dev.strata.format.TensorEntry;
+import dev.strata.format.pack.PackLayout;
 import dev.strata.format.safetensors.PackedMatrices;
 import dev.strata.format.safetensors.PackedMatrices.Packing;
 import java.lang.foreign.Arena;
@@ -17,6 +18,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
 /** Finds the expert matrices of every layer, whichever way the files pack them: stacked, gate and up fused, or a tensor an expert. */
 public final class ExpertTensors {
@@ -57,6 +59,9 @@ public final class ExpertTensors {
         StoredMatrices up;
         StoredMatrices down;
         List<float[]> scales = List.of();
+        if (weights.gguf() && PackLayout.isPack(files.metadata())) {
+            return packed(layer, prefix);
+        }
         if (weights.gguf()) {
             Optional<TensorEntry> fused = files.find(prefix + "ffn_gate_up_exps.weight");
             gate = fused.isPresent()
@@ -90,6 +95,35 @@ public final class ExpertTensors {
         return new StoredExperts(layout, gate, up, down, scales);
     }
 
+    /** The experts of a layer of a pack, each with its matrices together. */
+    private StoredExperts packed(int layer, String prefix) {
+        TensorEntry tensor = require(PackLayout.name(layer));
+        List<QuantType> types = PackLayout.types(files.metadata(), layer);
+        long stride = tensor.rowElements();
+        List<StoredMatrices> parts = new ArrayList<>();
+        long at = 0;
+        for (int part = 0; part < 3; part++) {
+            QuantType type = types.get(part);
+            long bytes = part == 2 ? type.bytes(intermediate) * hidden : type.bytes(hidden) * intermediate;
+            parts.add(new StoredMatrices.Stacked(type, tensor, files.data(tensor), at, stride, bytes));
+            at += bytes;
+        }
+        if (at > stride || tensor.bytes() != experts * stride) {
+            throw new ModelFormatException(files.path() + ": tensor " + tensor.name() + " has shape " + tensor.shape()
+                    + ", expected " + experts + " experts of at least " + at + " bytes");
+        }
+        boolean fused = files.find(prefix + "ffn_gate_up_exps.scale").isPresent();
+        List<float[]> scales = scales(
+                prefix,
+                List.of(
+                        fused ? "ffn_gate_up_exps" : "ffn_gate_exps",
+                        fused ? "ffn_gate_up_exps" : "ffn_up_exps",
+                        "ffn_down_exps"));
+        ExpertLayout layout = new ExpertLayout(
+                layer, experts, hidden, intermediate, types.get(0), types.get(1), types.get(2), !scales.isEmpty());
+        return new StoredExperts(layout, parts.get(0), parts.get(1), parts.get(2), scales);
+    }
+
     private StoredMatrices stacked(TensorEntry tensor, int outputs, int inputs) {
         checkShape(tensor, List.of((long) experts, (long) outputs, (long) inputs));
         long bytes = tensor.type().bytes(inputs) * outputs;
@@ -110,7 +144,7 @@ public final class ExpertTensors {
                         tensor.type(),
                         bytes,
                         (expert, target) -> files.copy(tensor, first + expert * stride, bytes, target))
-                : new StoredMatrices.Stacked(tensor, files.data(tensor), first, stride, bytes);
+                : new StoredMatrices.Stacked(tensor.type(), tensor, files.data(tensor), first, stride, bytes);
     }
 
     private StoredMatrices separate(String prefix, String part, int outputs, int inputs) {
@@ -159,8 +193,14 @@ public final class ExpertTensors {
         return new StoredMatrices.Converted(
                 type,
                 outputs * type.bytes(inputs),
-                (expert, target) ->
-                        weights.packed().write(expertName(prefix, expert, part), packing, outputs, inputs, target));
+                new PackedExperts(
+                        weights.packed(),
+                        packing,
+                        outputs,
+                        inputs,
+                        IntStream.range(0, experts)
+                                .mapToObj(expert -> expertName(prefix, expert, part))
+                                .toList()));
     }
 
     private float[] packedFactors(String prefix, String part) {

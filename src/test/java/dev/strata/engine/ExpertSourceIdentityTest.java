@@ -32,6 +32,11 @@ import dev.strata.model.ExpertTensors;
 import dev.strata.model.Model;
 import dev.strata.model.ModelConfigReader;
 import dev.strata.model.ModelLoader;
+import dev.strata.model.NgramTables;
+import dev.strata.model.Hyperparameters;
+import dev.strata.model.ngram.NgramTable;
+import dev.strata.format.convert.Conversion;
+import dev.strata.format.convert.TypePlan;
 import dev.strata.model.ModelOptions;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -55,6 +60,7 @@ class ExpertSourceIdentityTest {
     static Path folder;
 
     private Path path = Path.of("model.gguf");
+    private NgramTables.Access access = NgramTables.Access.MAPPED;
 
     @BeforeAll
     void unpack() throws IOException {
@@ -73,6 +79,34 @@ class ExpertSourceIdentityTest {
             float[] cpu = logits(MappedExpertSource::new, true);
             assertArrayEquals(cpu, logits(stored -> file(stored, true), true));
             assertArrayEquals(cpu, logits(stored -> tiered(stored, 0.5), true));
+        }
+    }
+
+    /** A model with an n-gram table, all tiers of both: the experts of a pack, and rows of the table wherever they are read. */
+    @Test
+    void packsAndTablesAgree() throws IOException {
+        Path plain = path;
+        try {
+            path = folder.resolve("wide.gguf");
+            PackedFixture.unpack(Path.of("src/test/resources/golden/gguf/qwen4_exp/model.gguf.planes.gz"), path);
+            access = NgramTables.Access.MAPPED;
+            float[] mapped = logits(MappedExpertSource::new, false);
+            for (NgramTables.Access each : NgramTables.Access.values()) {
+                access = each;
+                assertArrayEquals(mapped, logits(stored -> file(stored, true), false), each.toString());
+            }
+            access = NgramTables.Access.DIRECT;
+            Path pack = folder.resolve("pack.gguf");
+            try (ModelFiles files = ModelFileOpener.open(path)) {
+                Conversion.of(files, TypePlan.parse("keep")).pack(pack, true, 2, (bytes, tensor) -> {});
+            }
+            path = pack;
+            assertArrayEquals(mapped, logits(MappedExpertSource::new, false));
+            assertArrayEquals(mapped, logits(stored -> file(stored, true), false));
+            assertArrayEquals(mapped, logits(stored -> tiered(stored, 0.5), false));
+            assertArrayEquals(mapped, logits(stored -> tiered(stored, 1.1), false));
+        } finally {
+            path = plain;
         }
     }
 
@@ -121,8 +155,10 @@ class ExpertSourceIdentityTest {
         try (ModelFiles files = ModelFileOpener.open(path);
                 Backend backend =
                         cpu ? CpuBackend.create(CpuSettings.standard().withThreads(2)) : ReferenceBackend.create(2)) {
-            ExpertSource source = open.apply(ExpertTensors.find(files, ModelConfigReader.hyperparameters(files)));
-            try (Model model = ModelLoader.load(files, backend, ROOM, source, null);
+            Hyperparameters sizes = ModelConfigReader.hyperparameters(files);
+            ExpertSource source = open.apply(ExpertTensors.find(files, sizes));
+            NgramTable table = sizes.ngram() == null ? null : NgramTables.open(files, sizes.ngram(), access);
+            try (Model model = ModelLoader.load(files, backend, ROOM, source, table);
                     Arena arena = Arena.ofConfined()) {
                 int vocabulary = model.config().vocabulary();
                 int[] tokens = new int[50];

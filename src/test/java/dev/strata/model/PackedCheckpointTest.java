@@ -7,12 +7,20 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.strata.device.KvFormat;
 import dev.strata.device.reference.ReferenceBackend;
+import dev.strata.expert.BlobSlices;
+import dev.strata.expert.FileExpertSource;
+import dev.strata.expert.MappedExpertSource;
+import dev.strata.expert.StoredExperts;
 import dev.strata.format.ModelFileOpener;
+import dev.strata.format.pack.PackLayout;
+import dev.strata.format.TensorEntry;
 import dev.strata.format.ModelFiles;
 import dev.strata.format.ModelFormatException;
 import dev.strata.format.convert.Conversion;
 import dev.strata.format.convert.TypePlan;
 import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -166,6 +174,35 @@ class PackedCheckpointTest {
             assertArrayEquals(expected[i], actual[i], 2e-5f, "position " + i);
         }
         assertConvertedAlike(expected);
+        assertReadFromFiles(folder.resolve("packed"));
+    }
+
+    /** Blobs made from reads of the files are those made from the mapped tensors. */
+    static void assertReadFromFiles(Path model) {
+        try (ModelFiles files = ModelFileOpener.open(model);
+                Arena arena = Arena.ofShared()) {
+            List<StoredExperts> stored = ExpertTensors.find(files, ModelConfigReader.hyperparameters(files));
+            MappedExpertSource mapped = new MappedExpertSource(stored);
+            List<BlobSlices> slices = stored.stream()
+                    .map(layer -> BlobSlices.of(layer, files.files()))
+                    .toList();
+            try (FileExpertSource read = FileExpertSource.open(files.files(), slices, true, 4)) {
+                for (int layer = 0; layer < mapped.layers(); layer++) {
+                    int experts = mapped.layout(layer).experts();
+                    MemorySegment[] targets = new MemorySegment[experts];
+                    for (int expert = 0; expert < experts; expert++) {
+                        targets[expert] = arena.allocate(mapped.layout(layer).blobBytes(), 64);
+                    }
+                    read.copyBlobs(layer, 0, experts, targets);
+                    for (int expert = 0; expert < experts; expert++) {
+                        MemorySegment blob = arena.allocate(mapped.layout(layer).blobBytes(), 64);
+                        mapped.copyBlob(layer, expert, blob);
+                        assertEquals(-1, blob.mismatch(targets[expert]), "layer " + layer + ", expert " + expert);
+                    }
+                }
+                assertTrue(read.counters().requests() > 0);
+            }
+        }
     }
 
     /** Packed matrices are converted to what they stand for; NVFP4 experts keep their blocks and factors. */
@@ -183,6 +220,26 @@ class PackedCheckpointTest {
         float[][] actual = logits(target);
         for (int i = 0; i < expected.length; i++) {
             assertArrayEquals(expected[i], actual[i], 2e-4f, "converted, position " + i);
+        }
+        assertPackedAlike(target, actual);
+    }
+
+    /** A pack holds the same matrices and factors, an expert's together. */
+    private void assertPackedAlike(Path model, float[][] expected) throws IOException {
+        Path pack = folder.resolve("pack.gguf");
+        try (ModelFiles files = ModelFileOpener.open(model)) {
+            Conversion.of(files, TypePlan.parse("keep")).pack(pack, false, 2, (bytes, tensor) -> {});
+        }
+        float[][] actual = logits(pack);
+        for (int i = 0; i < expected.length; i++) {
+            assertArrayEquals(expected[i], actual[i], "packed, position " + i);
+        }
+        assertReadFromFiles(pack);
+        try (ModelFiles files = ModelFileOpener.open(pack)) {
+            TensorEntry experts = files.find(PackLayout.name(0)).orElseThrow();
+            assertEquals(0, experts.offset() % PackLayout.BORDER);
+            assertEquals(0, experts.rowElements() % PackLayout.BORDER);
+            assertThrows(ModelFormatException.class, () -> Conversion.of(files, TypePlan.parse("keep")));
         }
     }
 

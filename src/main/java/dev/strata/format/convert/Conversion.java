@@ -1,11 +1,15 @@
 package dev.strata.format.convert;
 
 import dev.strata.format.ModelFiles;
+import dev.strata.format.ModelFormatException;
 import dev.strata.format.QuantType;
 import dev.strata.format.TensorRole;
 import dev.strata.format.gguf.GgufTensor;
 import dev.strata.format.gguf.GgufValue;
 import dev.strata.format.gguf.GgufWriter;
+import dev.strata.format.gguf.TensorSink;
+import dev.strata.format.pack.PackLayout;
+import dev.strata.format.pack.PackSink;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -51,6 +55,10 @@ public final class Conversion {
      * @throws dev.strata.format.ModelFormatException when it is of an unknown family or incomplete
      */
     public static Conversion of(ModelFiles files, TypePlan types) {
+        if (PackLayout.isPack(files.metadata())) {
+            throw new ModelFormatException(
+                    files.path() + ": is a pack, whose experts cannot be taken apart again; convert the model it was made from");
+        }
         ConversionPlan plan =
                 files.container() == ModelFiles.Container.GGUF ? GgufPlan.of(files) : HuggingFacePlan.of(files);
         return of(plan, types);
@@ -111,11 +119,39 @@ public final class Conversion {
      * @throws java.nio.file.FileAlreadyExistsException when the target is there and {@code overwrite} is not set
      */
     public void run(Path target, boolean overwrite, int threads, Progress progress) throws IOException {
+        try (GgufWriter writer = GgufWriter.create(target, overwrite, metadata(), targets())) {
+            encode(writer, threads, progress);
+            writer.commit();
+        }
+    }
+
+    /**
+     * Writes the model as a pack: everything that belongs to an expert together, each expert on a border of its own.
+     *
+     * @throws java.nio.file.FileAlreadyExistsException when the target is there and {@code overwrite} is not set
+     */
+    public void pack(Path target, boolean overwrite, int threads, Progress progress) throws IOException {
+        PackLayout layout = PackLayout.of(targets());
+        Map<String, GgufValue> metadata = metadata();
+        metadata.putAll(layout.metadata());
+        try (GgufWriter writer = GgufWriter.create(target, overwrite, metadata, layout.stored())) {
+            encode(new PackSink(layout, writer), threads, progress);
+            writer.commit();
+        }
+    }
+
+    private Map<String, GgufValue> metadata() {
         Map<String, GgufValue> metadata = new LinkedHashMap<>(plan.metadata());
         FileTypes.of(items).ifPresent(type -> metadata.put("general.file_type", GgufValue.uint32(type)));
-        List<GgufTensor> tensors = items.stream().map(Item::target).toList();
-        try (GgufWriter writer = GgufWriter.create(target, overwrite, metadata, tensors);
-                TensorEncoder encoder = new TensorEncoder(writer, threads, progress)) {
+        return metadata;
+    }
+
+    private List<GgufTensor> targets() {
+        return items.stream().map(Item::target).toList();
+    }
+
+    private void encode(TensorSink sink, int threads, Progress progress) throws IOException {
+        try (TensorEncoder encoder = new TensorEncoder(sink, threads, progress)) {
             for (int i = 0; i < items.size(); i++) {
                 Item item = items.get(i);
                 Rows rows = item.source.rows();
@@ -126,7 +162,6 @@ public final class Conversion {
                                 .orElse(rows));
             }
             encoder.finish();
-            writer.commit();
         }
     }
 }

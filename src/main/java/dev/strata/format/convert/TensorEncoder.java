@@ -3,7 +3,7 @@ package dev.strata.format.convert;
 import dev.strata.format.ModelFormatException;
 import dev.strata.format.Quants;
 import dev.strata.format.gguf.GgufTensor;
-import dev.strata.format.gguf.GgufWriter;
+import dev.strata.format.gguf.TensorSink;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 final class TensorEncoder implements AutoCloseable {
     private static final int PIECE_ELEMENTS = 1 << 20;
 
-    private final GgufWriter writer;
+    private final TensorSink writer;
     private final Conversion.Progress progress;
     private final ExecutorService pool;
     private final Semaphore pending;
@@ -27,7 +27,7 @@ final class TensorEncoder implements AutoCloseable {
     private final AtomicLong written = new AtomicLong();
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
 
-    TensorEncoder(GgufWriter writer, int threads, Conversion.Progress progress) {
+    TensorEncoder(TensorSink writer, int threads, Conversion.Progress progress) {
         this.writer = writer;
         this.progress = progress;
         this.threads = threads;

@@ -15,7 +15,7 @@ import java.util.Map;
  * Writes a GGUF version 3 file: the head at once, tensor data in any order and from any thread. Everything goes to a file beside the
  * target, which takes its name at {@link #commit}; without that {@link #close} removes it.
  */
-public final class GgufWriter implements AutoCloseable {
+public final class GgufWriter implements TensorSink, AutoCloseable {
     private final Path target;
     private final Path temporary;
     private final FileChannel channel;
@@ -93,11 +93,12 @@ public final class GgufWriter implements AutoCloseable {
         return bytes.toArray();
     }
 
+    @Override
     public List<GgufTensor> tensors() {
         return tensors;
     }
 
-    /** Writes all remaining bytes of {@code bytes} at {@code offset} of the data of tensor {@code index}. */
+    @Override
     public void write(int index, long offset, ByteBuffer bytes) throws IOException {
         if (offset < 0 || bytes.remaining() > tensors.get(index).bytes() - offset) {
             throw new IllegalArgumentException(bytes.remaining() + " bytes at " + offset + " do not fit into tensor "

@@ -10,6 +10,7 @@ import dev.strata.format.QuantType;
 import dev.strata.format.Quants;
 import dev.strata.format.TensorEntry;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -85,6 +86,21 @@ public final class PackedMatrices {
 
     /** Writes an NVFP4 matrix as blocks: four scales, then the values of each group as halves instead of neighbours. */
     public void writeNvfp4(String name, int outputs, int inputs, MemorySegment target) {
+        List<TensorEntry> parts = sources(name, Packing.NVFP4, outputs, inputs);
+        repackNvfp4(
+                files.data(parts.getFirst()), files.data(parts.getLast()), 0, (long) outputs * inputs / 64, target);
+    }
+
+    /** The large tensors that a packed matrix is made of: FP8 values, or NVFP4 values and the scale of each group. */
+    public List<TensorEntry> sources(String name, Packing packing, int outputs, int inputs) {
+        if (packing != Packing.NVFP4) {
+            TensorEntry entry = require(name);
+            if (entry.bytes() != (long) outputs * inputs) {
+                throw new ModelFormatException(files.path() + ": tensor " + name + " has shape " + entry.shape()
+                        + ", expected [" + outputs + ", " + inputs + "]");
+            }
+            return List.of(entry);
+        }
         TensorEntry packed = files.find(name + "_packed").orElseGet(() -> require(name));
         TensorEntry scales = require(name + "_scale");
         if (inputs % QuantType.NVFP4.blockElements() != 0
@@ -94,7 +110,7 @@ public final class PackedMatrices {
                     files.path() + ": tensor " + packed.name() + " has shape " + packed.shape() + " with scales "
                             + scales.shape() + ", expected 4-bit values of [" + outputs + ", " + inputs + "]");
         }
-        repackNvfp4(files.data(packed), files.data(scales), 0, (long) outputs * inputs / 64, target);
+        return List.of(packed, scales);
     }
 
     /** Writes {@code blocks} blocks from number {@code first} on of values in pairs with a scale for each 16. */
@@ -121,13 +137,12 @@ public final class PackedMatrices {
 
     /** Writes an FP8 matrix as BF16 values, rounded to nearest even. */
     public void writeFp8(String name, int outputs, int inputs, MemorySegment target) {
-        TensorEntry entry = require(name);
-        if (entry.bytes() != (long) outputs * inputs) {
-            throw new ModelFormatException(files.path() + ": tensor " + name + " has shape " + entry.shape()
-                    + ", expected [" + outputs + ", " + inputs + "]");
-        }
-        MemorySegment values = files.data(entry);
-        Scales scales = scales(name, outputs, inputs);
+        TensorEntry entry = sources(name, Packing.FP8, outputs, inputs).getFirst();
+        writeFp8(files.data(entry), scales(name, outputs, inputs), outputs, inputs, target);
+    }
+
+    /** Writes FP8 values as BF16 values. */
+    public static void writeFp8(MemorySegment values, Scales scales, int outputs, int inputs, MemorySegment target) {
         for (int row = 0; row < outputs; row++) {
             for (int column = 0; column < inputs; column++) {
                 long at = (long) row * inputs + column;
