@@ -4,6 +4,7 @@ import dev.strata.config.ConfigurationException;
 import dev.strata.config.TierOptions;
 import dev.strata.config.TierOptions.Adaptation;
 import dev.strata.config.TierOptions.NgramAccess;
+import dev.strata.config.TierOptions.PoolAffinity;
 import dev.strata.config.TierOptions.Residence;
 import dev.strata.config.Variable;
 import dev.strata.config.Variables;
@@ -12,6 +13,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -114,8 +116,22 @@ final class TierFlags {
             names = "--pcie-frac",
             paramLabel = "auto|F",
             description =
-                    "Share of missed experts that the card reads over the link. It reads all of them in this version.")
+                    "Part of a step's missed experts that the card reads over the link, 0 to 1; the processor computes the"
+                            + " others. Default: auto, by measured rates.")
     private String pcieFrac = "auto";
+
+    @Option(
+            names = "--pool-workers",
+            paramLabel = "N",
+            description = "Threads that compute missed experts. Default: 0, one for every physical core but one.")
+    private int poolWorkers;
+
+    @Option(
+            names = "--pool-affinity",
+            paramLabel = "all|auto|p-cores",
+            description = "Cores of these threads: all, performance cores first, or performance cores only."
+                    + " Default: auto.")
+    private String poolAffinity = "auto";
 
     TierOptions options(Variables variables) {
         Counts.require("--gpu", gpu, 0);
@@ -126,9 +142,6 @@ final class TierFlags {
         Counts.requireBetween("--adapt-min-gain", adaptMinGain, 1, 1e6f);
         if (vramLimit < 0 || budget < 0) {
             throw new ConfigurationException("--vram-limit-gib and --resident-budget-gib accept numbers from 0 on");
-        }
-        if (!pcieFrac.equals("auto")) {
-            Counts.requireBetween("--pcie-frac", number("--pcie-frac", pcieFrac), 0, 1);
         }
         String chunk = prefill;
         if (chunk != null) {
@@ -148,7 +161,28 @@ final class TierFlags {
                 Optional.ofNullable(profileSave),
                 new Adaptation(adaptEvery, adaptSwaps, adaptDecay, adaptMinGain),
                 helperCaches,
-                ngram);
+                ngram,
+                misses());
+    }
+
+    private TierOptions.Misses misses() {
+        Counts.require("--pool-workers", poolWorkers, 0);
+        OptionalDouble linkShare = OptionalDouble.empty();
+        if (!pcieFrac.equals("auto")) {
+            float part = number("--pcie-frac", pcieFrac);
+            Counts.requireBetween("--pcie-frac", part, 0, 1);
+            linkShare = OptionalDouble.of(part);
+        }
+        PoolAffinity affinity =
+                switch (poolAffinity) {
+                    case "all" -> PoolAffinity.ALL;
+                    case "auto" -> PoolAffinity.AUTO;
+                    case "p-cores" -> PoolAffinity.P_CORES;
+                    default ->
+                        throw new ConfigurationException("--pool-affinity " + poolAffinity
+                                + " cannot be used: it accepts all, auto or p-cores");
+                };
+        return new TierOptions.Misses(linkShare, poolWorkers, affinity);
     }
 
     private static void checkPrefill(String text, Variables variables) {

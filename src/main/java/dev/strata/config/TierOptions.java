@@ -3,6 +3,7 @@ package dev.strata.config;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 
 /**
  * Where experts lie: flags of the memory tiers.
@@ -20,6 +21,7 @@ import java.util.Optional;
  * @param adaptation how the cache follows the use of experts
  * @param helperCaches expert caches on further cards, as given
  * @param ngram where the rows of an n-gram table are read
+ * @param misses who computes experts that a decode step misses
  */
 public record TierOptions(
         int gpu,
@@ -34,7 +36,8 @@ public record TierOptions(
         Optional<Path> profileSave,
         Adaptation adaptation,
         List<String> helperCaches,
-        NgramAccess ngram) {
+        NgramAccess ngram,
+        Misses misses) {
     /** Which tier holds the experts that are not on a card. */
     public enum Residence {
         /** The memory plan decides. */
@@ -75,6 +78,25 @@ public record TierOptions(
      */
     public record Adaptation(int every, int swaps, float decay, float minGain) {}
 
+    /** Which cores compute missed experts. */
+    public enum PoolAffinity {
+        /** All in the order of their numbers. */
+        ALL,
+        /** All, performance cores first. */
+        AUTO,
+        /** Performance cores only. */
+        P_CORES
+    }
+
+    /**
+     * @param linkShare part of the missed experts that the card reads over the link, 0 to 1; empty: by measured rates
+     * @param poolWorkers threads that compute the others; 0: one for every physical core but one
+     * @param affinity which cores they take
+     */
+    public record Misses(OptionalDouble linkShare, int poolWorkers, PoolAffinity affinity) {
+        public static final Misses DEFAULTS = new Misses(OptionalDouble.empty(), 0, PoolAffinity.AUTO);
+    }
+
     public static final TierOptions DEFAULTS = new TierOptions(
             0,
             0,
@@ -88,7 +110,8 @@ public record TierOptions(
             Optional.empty(),
             new Adaptation(4, 96, 0.7f, 1.5f),
             List.of(),
-            NgramAccess.AUTO);
+            NgramAccess.AUTO,
+            Misses.DEFAULTS);
 
     /** With chunks of another size. */
     public TierOptions withPrefill(String text) {
@@ -105,7 +128,8 @@ public record TierOptions(
                 profileSave,
                 adaptation,
                 helperCaches,
-                ngram);
+                ngram,
+                misses);
     }
 
     /** With a cache of another size; -1: as many slots as fit. */
@@ -123,6 +147,45 @@ public record TierOptions(
                 profileSave,
                 adaptation,
                 helperCaches,
-                ngram);
+                ngram,
+                misses);
+    }
+
+    /** With another limit of the card's memory. */
+    public TierOptions withVramLimitGib(double limit) {
+        return new TierOptions(
+                gpu,
+                limit,
+                vramReserveMib,
+                cacheSlots,
+                prefill,
+                borrow,
+                residence,
+                residentBudgetGib,
+                profile,
+                profileSave,
+                adaptation,
+                helperCaches,
+                ngram,
+                misses);
+    }
+
+    /** With misses computed elsewhere. */
+    public TierOptions withMisses(Misses other) {
+        return new TierOptions(
+                gpu,
+                vramLimitGib,
+                vramReserveMib,
+                cacheSlots,
+                prefill,
+                borrow,
+                residence,
+                residentBudgetGib,
+                profile,
+                profileSave,
+                adaptation,
+                helperCaches,
+                ngram,
+                other);
     }
 }

@@ -47,11 +47,16 @@ public enum Variable {
             new Values.Flag(),
             "0",
             "accepted so that command lines with it start; the mapped view of the model files always stays, which does not slow unbuffered reads on Linux"),
+    LINK_PULL(
+            "STRATA_LINK_PULL",
+            new Values.Flag(),
+            "1",
+            "the card copies a step's missed experts over the link once, then computes; 0: its products read them in place in RAM"),
     PCIE_BALANCE(
             "STRATA_PCIE_BALANCE",
             new Values.Flag(),
-            "0",
-            "accepted so that command lines with it start; missed experts are read over the link, none is given to the processor, so there is nothing to balance"),
+            "1",
+            "refine the split of missed experts between link and processor while running; 0: keep what was measured at the start"),
     PIN_BY_NEED(
             "STRATA_PIN_BY_NEED",
             new Values.Flag(),

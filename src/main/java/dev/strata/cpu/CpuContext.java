@@ -22,14 +22,18 @@ final class CpuContext implements AutoCloseable {
     }
 
     static CpuContext open(CpuSettings settings) {
+        return open(settings, CpuSettings.processors());
+    }
+
+    /** @param processors what worker threads are bound to in turn when the settings ask for it; empty: nothing */
+    static CpuContext open(CpuSettings settings, List<Integer> processors) {
         CpuIsa cap = settings.cap();
         long address = CpuKernels.strata_cpu_open(cap == null ? -1 : cap.ordinal(), settings.threads());
         CpuContext context =
                 new CpuContext(address, CpuIsa.values()[CpuKernels.strata_cpu_isa(address)], settings.threads());
-        List<Integer> processors = CpuSettings.processors();
         for (int index = 1; index < settings.threads(); index++) {
             // The caller's thread is not ours to bind; the first processor is left to it.
-            int processor = settings.pin() ? processors.get(index % processors.size()) : -1;
+            int processor = settings.pin() && !processors.isEmpty() ? processors.get(index % processors.size()) : -1;
             context.start(index, processor);
         }
         return context;

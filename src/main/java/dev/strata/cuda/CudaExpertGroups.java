@@ -2,6 +2,7 @@ package dev.strata.cuda;
 
 import dev.strata.device.ExpertGroups;
 import dev.strata.device.ExpertLayout;
+import dev.strata.device.MissShare;
 import dev.strata.device.Routing;
 import dev.strata.device.Stream;
 import dev.strata.device.Tensor;
@@ -10,6 +11,7 @@ import dev.strata.device.Tensor;
 final class CudaExpertGroups implements ExpertGroups {
     private final ExpertKernels kernels;
     private final ExpertPromptKernels prompts;
+    private final MissKernels misses;
     private final Activations activations;
     private final CudaStream stream;
     private final CudaExpertLayer layer;
@@ -27,6 +29,7 @@ final class CudaExpertGroups implements ExpertGroups {
     CudaExpertGroups(
             ExpertKernels kernels,
             ExpertPromptKernels prompts,
+            MissKernels misses,
             Activations activations,
             CudaStream stream,
             CudaExpertLayer layer,
@@ -36,6 +39,7 @@ final class CudaExpertGroups implements ExpertGroups {
             boolean capturing) {
         this.kernels = kernels;
         this.prompts = prompts;
+        this.misses = misses;
         this.activations = activations;
         this.stream = stream;
         this.layer = layer;
@@ -107,6 +111,19 @@ final class CudaExpertGroups implements ExpertGroups {
     public Tensor results() {
         others = pairResults();
         return new Tensor(new ScratchView(others, 4L * pairs * layout.hidden()), 0, pairs, layout.hidden());
+    }
+
+    @Override
+    public void share(MissShare share) {
+        misses.share(share, routing, input);
+        misses.pull(share);
+    }
+
+    @Override
+    public void answer(MissShare share) {
+        if (share.meeting() != null) {
+            misses.await(share, routing, results());
+        }
     }
 
     /** Sums up, after all groups. */

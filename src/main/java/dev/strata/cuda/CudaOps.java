@@ -48,6 +48,7 @@ final class CudaOps implements Ops, AutoCloseable {
     private final NgramKernels ngram;
     private final ExpertKernels experts;
     private final ExpertPromptKernels expertPrompts;
+    private final MissKernels misses;
     private @Nullable Batch described;
     private @Nullable KernelTimes times;
     private int memoryGeneration;
@@ -74,6 +75,7 @@ final class CudaOps implements Ops, AutoCloseable {
         this.ngram = new NgramKernels(launcher, scratch, kernels, step, products, held);
         this.experts = new ExpertKernels(launcher, scratch, kernels, types, products, activations);
         this.expertPrompts = new ExpertPromptKernels(launcher, scratch, kernels, types, options, processors);
+        this.misses = new MissKernels(launcher, kernels);
     }
 
     void add(ExpertPlacement placement) {
@@ -114,9 +116,11 @@ final class CudaOps implements Ops, AutoCloseable {
         }
         launcher.overlap(batch.rows() <= MOST_OVERLAPPED_ROWS && times == null);
         boolean graph = options.graphs() && times == null && PassGraphs.suits(batch, step);
+        int form = 0;
         for (ExpertPlacement placement : placements) {
-            graph &= placement.capturable(batch.rows());
             placement.beginPass(batch.rows(), stream);
+            graph &= placement.capturable(batch.rows());
+            form += placement.form();
         }
         try {
             if (graph) {
@@ -127,7 +131,7 @@ final class CudaOps implements Ops, AutoCloseable {
                         step.longestSegment(),
                         step.contextBucket(),
                         batch.hold(),
-                        scratch.generation() + step.generation() + memoryGeneration);
+                        scratch.generation() + step.generation() + memoryGeneration + form);
                 graphs.run(graphKey, body);
             } else {
                 body.run();
@@ -279,7 +283,8 @@ final class CudaOps implements Ops, AutoCloseable {
     public void experts(ExpertLayer layer, Tensor in, Routing routing, Tensor out) {
         CudaExpertLayer own = (CudaExpertLayer) layer;
         CudaExpertGroups groups =
-                new CudaExpertGroups(experts, expertPrompts, activations, stream, own, in, routing, out, graphs.capturing());
+                new CudaExpertGroups(
+                        experts, expertPrompts, misses, activations, stream, own, in, routing, out, graphs.capturing());
         ExpertPlacement placement = own.placement();
         if (placement == null) {
             groups.run(0, own.layout().experts());
@@ -341,6 +346,7 @@ final class CudaOps implements Ops, AutoCloseable {
     @Override
     public void read(Tensor source, MemorySegment target) {
         staging.read(source.address(), target.asSlice(0, 4L * source.rows() * source.columns()));
+        placements.forEach(ExpertPlacement::settled);
     }
 
     /** Times the kernels of later passes; the caller closes what it gets. */

@@ -101,6 +101,18 @@ public final class DeferredPlacement implements ExpertPlacement, AutoCloseable {
     }
 
     @Override
+    public int form() {
+        return placement == null ? 0 : 1 + placement.form();
+    }
+
+    @Override
+    public void settled() {
+        if (placement != null) {
+            placement.settled();
+        }
+    }
+
+    @Override
     public void promptFinished() {
         if (placement != null) {
             placement.promptFinished();

@@ -4,6 +4,7 @@ import dev.strata.device.Buffer;
 import dev.strata.device.ExpertGroups;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertPlacement;
+import dev.strata.device.MissShare;
 import dev.strata.device.Stream;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.ExpertProfile;
@@ -12,6 +13,7 @@ import dev.strata.expert.SlotAdaptation;
 import dev.strata.expert.SlotCache;
 import dev.strata.prefill.PrefillScheduler;
 import dev.strata.prefill.StreamOrder;
+import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -33,6 +35,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private final FetchedPass fetched;
     private final SlotFiller filler;
     private final ResidencyTable table;
+    private final SharedSteps shared;
     private final UsageLog log;
     private final ExpertUsage usage;
     private final SlotAdaptation adaptation;
@@ -41,6 +44,10 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private final boolean timed;
     private final List<AutoCloseable> owned;
     private boolean[] complete;
+    private boolean[] served;
+    private boolean resident;
+    private boolean sharing;
+    private int form;
     private boolean streaming;
     private boolean finished;
     private boolean more;
@@ -59,6 +66,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         fetched = parts.fetched();
         filler = new SlotFiller(parts.cache(), parts.blobs(), parts.scheduler());
         table = parts.table();
+        shared = parts.shared();
         log = parts.log();
         usage = new ExpertUsage(parts.profile(), 1);
         adaptation = parts.settings().adaptation();
@@ -67,6 +75,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         timed = parts.settings().timing();
         owned = parts.owned();
         complete = new boolean[layout.layers()];
+        served = new boolean[layout.layers()];
         refreshTable();
     }
 
@@ -78,6 +87,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
             StreamedPass streamed,
             FetchedPass fetched,
             ResidencyTable table,
+            SharedSteps shared,
             UsageLog log,
             ExpertProfile profile,
             PlacementSettings settings,
@@ -90,7 +100,10 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
 
     @Override
     public Buffer addresses(int layer) {
-        return streaming ? streamed.addresses(layer) : table.layer(layer);
+        if (streaming) {
+            return streamed.addresses(layer);
+        }
+        return sharing && served[layer] ? shared.addresses(layer) : table.layer(layer);
     }
 
     @Override
@@ -98,12 +111,23 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         if (rows >= streamFrom) {
             return false;
         }
-        for (boolean layer : complete) {
-            if (!layer) {
+        boolean steps = shares(rows);
+        for (int layer = 0; layer < complete.length; layer++) {
+            if (!complete[layer] && !(steps && served[layer])) {
                 return false;
             }
         }
         return true;
+    }
+
+    @Override
+    public int form() {
+        return form;
+    }
+
+    /** Whether the missed experts of a pass of this many rows are shared out on the device. */
+    private boolean shares(int rows) {
+        return !resident && rows <= UsageLog.ROWS;
     }
 
     @Override
@@ -124,6 +148,10 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
             usage.decay(adaptation.decay());
         }
         table.flush(stream);
+        sharing = shares(rows);
+        if (sharing) {
+            shared.begin(stream);
+        }
     }
 
     private void beginStream(Stream stream) {
@@ -135,6 +163,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         }
         streamed.begin(stream);
         streaming = true;
+        sharing = false;
     }
 
     private void giveBack(Stream stream) {
@@ -194,15 +223,24 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
 
     private void refreshTable() {
         boolean[] now = new boolean[layout.layers()];
+        boolean[] reached = new boolean[layout.layers()];
         for (int layer = 0; layer < now.length; layer++) {
             now[layer] = true;
+            reached[layer] = layout.experts(layer) <= MissShare.MOST_EXPERTS;
             for (int expert = 0; expert < layout.experts(layer); expert++) {
                 long address = blobs.address(layer, expert);
                 table.set(layer, expert, address);
                 now[layer] &= address != 0;
+                reached[layer] &= address != 0 || shared.meets() && blobs.hostAddress(layer, expert) != 0;
             }
         }
+        boolean all = cache.residents() == layout.totalExperts();
+        if (all != resident || !Arrays.equals(now, complete) || !Arrays.equals(reached, served)) {
+            form++;
+        }
+        resident = all;
         complete = now;
+        served = reached;
     }
 
     @Override
@@ -212,7 +250,9 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
             return;
         }
         log.note(layer, groups.routing(), groups.rows(), groups.stream());
-        if (complete[layer]) {
+        if (sharing && served[layer] && groups.rows() * groups.routing().used() <= MissShare.MOST_PAIRS) {
+            shared.products(layer, groups);
+        } else if (complete[layer]) {
             groups.run(0, layout.experts(layer));
         } else {
             fetched.products(layer, groups, table);
@@ -232,6 +272,11 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     @Override
     public void promptGoesOn() {
         more = true;
+    }
+
+    @Override
+    public void settled() {
+        shared.settle();
     }
 
     @Override
@@ -262,6 +307,11 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     /** Experts that were exchanged so far. */
     public long swapped() {
         return swapped;
+    }
+
+    /** What the processor has computed, null when it takes no part. */
+    public @Nullable PoolFigures pool() {
+        return shared.figures();
     }
 
     /** What was learned, for the next start. */

@@ -2,6 +2,8 @@ package dev.strata.decode;
 
 import dev.strata.device.Buffer;
 import dev.strata.device.Device;
+import dev.strata.device.ExpertWorkers;
+import dev.strata.device.MissShare;
 import dev.strata.device.Stream;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.CacheMemory;
@@ -18,6 +20,8 @@ import dev.strata.prefill.StagerSizing;
 import dev.strata.prefill.StreamGroup;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,7 +30,7 @@ public final class ExpertTiers {
     private static final Logger LOG = LoggerFactory.getLogger(ExpertTiers.class);
 
     /** Spare slots for blobs that small passes fetch. */
-    static final int SPARE_SLOTS = 8;
+    static final int SPARE_SLOTS = 16;
 
     /** Shortest ring that is worth borrowing. */
     static final int LEAST_RING = 16;
@@ -51,9 +55,20 @@ public final class ExpertTiers {
             PinnedRanges pinned,
             ExpertProfile profile,
             PlacementSettings settings) {
+        return place(device, source, pinned, profile, settings, MissSettings.CARD_ONLY);
+    }
+
+    /** The same with missed experts of decode steps shared as {@code misses} says. */
+    public static DevicePlacement place(
+            Device device,
+            TieredExpertSource source,
+            PinnedRanges pinned,
+            ExpertProfile profile,
+            PlacementSettings settings,
+            MissSettings misses) {
         List<AutoCloseable> owned = new ArrayList<>();
         try {
-            return build(device, source, pinned, profile, settings, owned);
+            return build(device, source, pinned, profile, settings, misses, owned);
         } catch (RuntimeException failed) {
             Closing.all(owned);
             throw failed;
@@ -66,6 +81,7 @@ public final class ExpertTiers {
             PinnedRanges pinned,
             ExpertProfile profile,
             PlacementSettings settings,
+            MissSettings misses,
             List<AutoCloseable> owned) {
         ArenaLayout layout = source.arenaLayout();
         ResidencyTable table = own(owned, ResidencyTable.create(device, layout, "expert table"));
@@ -100,8 +116,15 @@ public final class ExpertTiers {
         StreamedPass streamed = new StreamedPass(cache, blobs, scheduler, streamTable, ringBytes, groupSize);
         FetchedPass fetched =
                 own(owned, new FetchedPass(device, cache, blobs, scheduler, memory.bytes() - spareBytes, SPARE_SLOTS));
+        long spareOffset = memory.bytes() - spareBytes;
+        SharedSteps shared = own(
+                owned, SharedSteps.create(device, cache, table, spareOffset, misses.pull() ? SPARE_SLOTS : 0));
+        Supplier<ExpertWorkers> workers = misses.workers();
+        if (workers != null && source.arena() != null && cache.slots() < layout.totalExperts()) {
+            meet(shared, workers.get(), device, source, pinned, blobs, memory, spareOffset, misses);
+        }
         DevicePlacement placement = new DevicePlacement(new DevicePlacement.Parts(
-                blobs, cache, scheduler, streamed, fetched, table, log, profile, settings, owned));
+                blobs, cache, scheduler, streamed, fetched, table, shared, log, profile, settings, owned));
         if (cache.slots() < layout.totalExperts()) {
             LOG.info("{}", sizing.line());
         }
@@ -118,6 +141,37 @@ public final class ExpertTiers {
                 Bytes.text(ringBytes),
                 Bytes.text(device.freeBytes()));
         return placement;
+    }
+
+    /** Starts the processor's part with a split from rates that are measured now. */
+    private static void meet(
+            SharedSteps shared,
+            ExpertWorkers workers,
+            Device device,
+            TieredExpertSource source,
+            PinnedRanges pinned,
+            PlacedBlobs blobs,
+            Buffer memory,
+            long spareOffset,
+            MissSettings misses) {
+        PcieShare share;
+        String split;
+        if (misses.linkShare().isPresent()) {
+            share = PcieShare.fixed(misses.linkShare().getAsDouble());
+            split = misses.linkShare().getAsDouble() + " of the misses over the link";
+        } else {
+            double processor = RateProbe.processorNanos(workers, source.arenaLayout(), blobs);
+            double link = RateProbe.linkNanos(device, source, pinned, memory, spareOffset);
+            share = PcieShare.measured(misses.balanced(), processor, link);
+            split = String.format(
+                    Locale.ROOT,
+                    "an expert takes it %.0f us and the link %.0f us: it takes %d of 8 misses",
+                    processor / 1e3,
+                    link / 1e3,
+                    share.processor(8));
+        }
+        LOG.info("missed experts: the processor helps with {}; {}", workers.description(), split);
+        shared.meet(workers, blobs::hostAddress, share, MissShare.MOST_PAIRS);
     }
 
     private static <T extends AutoCloseable> T own(List<AutoCloseable> owned, T made) {

@@ -45,6 +45,15 @@ final class PlacedBlobs implements BlobPlaces, StageSource {
         return slot != 0 || place < 0 ? slot : pinned.deviceAddress(layer, place);
     }
 
+    /** Where the blob lies in RAM, 0 when it does not. */
+    long hostAddress(int layer, int expert) {
+        ExpertArena arena = source.arena();
+        int place = source.place(layer, expert);
+        return arena == null || place < 0
+                ? 0
+                : arena.memory().address() + arena.arenaLayout().offset(layer, place);
+    }
+
     @Override
     public MemorySegment direct(int layer, long offset, long bytes) {
         ExpertArena arena = source.arena();

@@ -32,4 +32,19 @@ public interface ExpertGroups {
      * something other than {@link #run} computes: their rows have to be written in the order of {@link #stream} before the placement returns.
      */
     Tensor results();
+
+    /**
+     * Shares out the missed experts of this pass: fills {@code share}'s plan, pulls blobs over the link and, when the processor has a
+     * part, asks the host. Before the products, which then have to read the plan.
+     *
+     * @throws UnsupportedOperationException where misses are not shared
+     */
+    default void share(MissShare share) {
+        throw new UnsupportedOperationException("missed experts are not shared here");
+    }
+
+    /** Waits on the device for the host's part of {@link #share}, behind the products. */
+    default void answer(MissShare share) {
+        throw new UnsupportedOperationException("missed experts are not shared here");
+    }
 }

@@ -46,6 +46,20 @@ public interface ExpertPlacement {
     /** Before a pass: another one of the same prompt follows it, so that copies for that one may start when this one's are through. */
     default void promptGoesOn() {}
 
+    /**
+     * Changes whenever passes that can be captured have to be issued in another way than before, so that older captures no longer hold.
+     */
+    default int form() {
+        return 0;
+    }
+
+    /**
+     * The results of all passes so far have been waited for.
+     *
+     * @throws RuntimeException what went wrong off the device; the results are not to be used
+     */
+    default void settled() {}
+
     /** No prompt is being read any more: memory lent to prompts goes back before the next pass. */
     default void promptFinished() {}
 }

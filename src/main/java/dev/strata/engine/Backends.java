@@ -5,17 +5,21 @@ import dev.strata.config.Options;
 import dev.strata.config.TierOptions;
 import dev.strata.config.Variable;
 import dev.strata.cpu.CpuBackend;
+import dev.strata.cpu.CpuExpertWorkers;
 import dev.strata.cpu.CpuIsa;
 import dev.strata.cpu.CpuSettings;
+import dev.strata.cpu.CpuTopology;
 import dev.strata.cuda.CudaBackend;
 import dev.strata.cuda.CudaOptions;
 import dev.strata.cuda.CudaProbe;
 import dev.strata.device.Backend;
 import dev.strata.device.Device;
 import dev.strata.device.DeviceException;
+import dev.strata.device.ExpertWorkers;
 import dev.strata.device.reference.ReferenceBackend;
 import dev.strata.memory.Bytes;
 import dev.strata.memory.HostMemory;
+import dev.strata.os.OperatingSystem;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -68,6 +72,21 @@ public final class Backends {
         return backend instanceof CudaBackend cuda ? cuda.device() : null;
     }
 
+    /** Threads that compute missed experts beside a card. */
+    static ExpertWorkers workers(Options options) {
+        TierOptions.Misses misses = options.tiers().misses();
+        CpuTopology topology =
+                CpuTopology.read(OperatingSystem.current().affinity());
+        List<Integer> cores = topology.cores(
+                switch (misses.affinity()) {
+                    case ALL -> CpuTopology.Choice.ALL;
+                    case AUTO -> CpuTopology.Choice.AUTO;
+                    case P_CORES -> CpuTopology.Choice.P_CORES;
+                });
+        int threads = misses.poolWorkers() > 0 ? misses.poolWorkers() : Math.max(1, cores.size() - 1);
+        return CpuExpertWorkers.start(settings(options).withThreads(threads), cores);
+    }
+
     private static Backend cuda(Options options) {
         TierOptions tiers = options.tiers();
         return CudaBackend.create(CudaOptions.defaults()
@@ -108,14 +127,19 @@ public final class Backends {
     }
 
     private static Backend cpu(Options options) {
-        CpuSettings settings = CpuSettings.standard();
+        CpuSettings settings = settings(options);
         if (options.engine().threads() > 0) {
             settings = settings.withThreads(options.engine().threads());
         }
+        return CpuBackend.create(settings);
+    }
+
+    private static CpuSettings settings(Options options) {
+        CpuSettings settings = CpuSettings.standard();
         if (options.variables().isSet(Variable.CPU_ISA)) {
             settings = settings.withCap(
                     CpuIsa.parse(options.variables().text(Variable.CPU_ISA).orElseThrow()));
         }
-        return CpuBackend.create(settings);
+        return settings;
     }
 }

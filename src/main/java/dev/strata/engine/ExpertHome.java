@@ -158,8 +158,8 @@ final class ExpertHome implements AutoCloseable {
         Model model = ModelLoader.load(files, backend, room, deferred, table);
         try {
             warm(model);
-            DevicePlacement placement =
-                    ExpertTiers.place(device, source, pinned, profile, TierSettings.placement(options));
+            DevicePlacement placement = ExpertTiers.place(
+                    device, source, pinned, profile, TierSettings.placement(options), TierSettings.misses(options));
             home.placement = placement;
             deferred.become(placement);
             return new Loaded(model, home);

@@ -4,6 +4,7 @@ import dev.strata.config.Options;
 import dev.strata.config.TierOptions;
 import dev.strata.config.Variable;
 import dev.strata.config.Variables;
+import dev.strata.decode.MissSettings;
 import dev.strata.decode.PlacementSettings;
 import dev.strata.device.Device;
 import dev.strata.expert.SlotAdaptation;
@@ -13,6 +14,7 @@ import dev.strata.model.ModelConfigReader;
 import dev.strata.model.NgramTables;
 import dev.strata.prefill.ChunkSetting;
 import dev.strata.prefill.StagerSizing;
+import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
@@ -57,6 +59,20 @@ final class TierSettings {
             case MMAP -> NgramTables.Access.MAPPED;
             case RAM -> NgramTables.Access.RAM;
         };
+    }
+
+    /** How experts that decode steps miss are shared; deterministic results need the card for all of them. */
+    static MissSettings misses(Options options) {
+        Variables variables = options.variables();
+        OptionalDouble linkShare = options.tiers().misses().linkShare();
+        boolean cardOnly = options.engine().deterministic()
+                || linkShare.isPresent() && linkShare.getAsDouble() == 1
+                || !Backends.whyNoCpu().isEmpty();
+        return new MissSettings(
+                variables.flag(Variable.LINK_PULL),
+                linkShare,
+                variables.flag(Variable.PCIE_BALANCE),
+                cardOnly ? null : () -> Backends.workers(options));
     }
 
     /** Sizes of the stager that were asked for by hand. */

@@ -6,9 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.strata.cpu.CpuBackend;
+import dev.strata.cpu.CpuExpertWorkers;
+import dev.strata.cpu.CpuSettings;
 import dev.strata.decode.DeferredPlacement;
 import dev.strata.decode.DevicePlacement;
 import dev.strata.decode.ExpertTiers;
+import dev.strata.decode.MissSettings;
 import dev.strata.decode.PlacementSettings;
 import dev.strata.device.KvFormat;
 import dev.strata.expert.ArenaLayout;
@@ -34,6 +38,8 @@ import dev.strata.model.ModelLoader;
 import dev.strata.model.ModelOptions;
 import dev.strata.prefill.StagerSizing;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -64,6 +70,38 @@ class PlacedExpertsTest {
                 assertArrayEquals(resident[i], placed[i], setting + ", position " + i);
             }
         }
+    }
+
+    @Test
+    void theProcessorTakesItsPartOfTheMisses() {
+        assumeTrue(CpuBackend.isAvailable(), CpuBackend.reason());
+        Path folder = Path.of("src/test/resources/golden/reference/qwen3_moe");
+        float[][] resident = resident(folder);
+        for (String pin : Cards.real() ? new String[] {"0", "none"} : new String[] {"0"}) {
+            Setting setting = new Setting(6, pin, true, false, true);
+            MissSettings misses = new MissSettings(
+                    true,
+                    OptionalDouble.of(0.5),
+                    false,
+                    () -> CpuExpertWorkers.start(new CpuSettings(2, null, false), List.of()));
+            float[][] placed = placed(folder, setting, misses);
+            double worst = 0;
+            for (int i = 0; i < resident.length; i++) {
+                worst = Math.max(worst, error(resident[i], placed[i]));
+            }
+            assertTrue(worst < 1e-2, "pinned " + pin + ": largest difference " + worst + " of the logits' size");
+            assertTrue(worst > 0, "the processor took no part");
+        }
+    }
+
+    private static double error(float[] expected, float[] found) {
+        double difference = 0;
+        double size = 0;
+        for (int i = 0; i < expected.length; i++) {
+            difference += Math.pow(expected[i] - found[i], 2);
+            size += expected[i] * expected[i];
+        }
+        return Math.sqrt(difference / size);
     }
 
     @ParameterizedTest
@@ -140,6 +178,10 @@ class PlacedExpertsTest {
     }
 
     private static float[][] placed(Path folder, Setting setting) {
+        return placed(folder, setting, MissSettings.CARD_ONLY);
+    }
+
+    private static float[][] placed(Path folder, Setting setting, MissSettings misses) {
         PinSetting pin = PinSetting.parse(setting.pin());
         try (CudaBackend backend = Cards.open(options());
                 ModelFiles files = ModelFileOpener.open(folder);
@@ -149,7 +191,7 @@ class PlacedExpertsTest {
                     DeferredPlacement deferred = DeferredPlacement.create(backend.device(), layout);
                     Model model = ModelLoader.load(files, backend, ROOM, deferred, null);
                     DevicePlacement placement = ExpertTiers.place(
-                            backend.device(), source, pinned, ExpertProfile.even(layout), setting.placement())) {
+                            backend.device(), source, pinned, ExpertProfile.even(layout), setting.placement(), misses)) {
                 deferred.become(placement);
                 float[][] logits = run(model, folder);
                 if (setting.slots() < layout.totalExperts()) {

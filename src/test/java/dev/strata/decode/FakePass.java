@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import dev.strata.device.Buffer;
 import dev.strata.device.ExpertGroups;
 import dev.strata.device.ExpertPlacement;
+import dev.strata.device.MissShare;
 import dev.strata.device.Routing;
 import dev.strata.device.Stream;
 import dev.strata.device.Tensor;
@@ -18,6 +19,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
 /** Passes of a backend whose products only check that they read the right blobs. */
 final class FakePass implements AutoCloseable {
@@ -60,8 +62,8 @@ final class FakePass implements AutoCloseable {
 
     /** A pass that is given up before layer {@code until}. */
     void run(int rows, RandomGenerator random, int until) {
-        placement.capturable(rows);
         placement.beginPass(rows, stream);
+        placement.capturable(rows);
         try {
             for (int layer = 0; layer < until; layer++) {
                 placement.products(layer, new Groups(layer, rows, route(layer, rows, random)));
@@ -70,6 +72,7 @@ final class FakePass implements AutoCloseable {
             placement.endPass(stream);
         }
         stream.synchronize();
+        placement.settled();
     }
 
     private int[] route(int layer, int rows, RandomGenerator random) {
@@ -100,6 +103,7 @@ final class FakePass implements AutoCloseable {
         private final int[] chosen;
         private final long table;
         private int covered;
+        private @Nullable FakeMeeting meeting;
 
         Groups(int layer, int rows, int[] chosen) {
             this.layer = layer;
@@ -165,10 +169,24 @@ final class FakePass implements AutoCloseable {
                 for (int expert : chosen) {
                     if (expert >= first && expert < first + count) {
                         products++;
-                        check(expert, addresses.getAtIndex(JAVA_LONG, expert));
+                        if (meeting == null || !meeting.processorHas(expert)) {
+                            check(expert, addresses.getAtIndex(JAVA_LONG, expert));
+                        }
                     }
                 }
             });
+        }
+
+        @Override
+        public void share(MissShare share) {
+            FakeMeeting made = new FakeMeeting(share, chosen, rows);
+            meeting = made;
+            device.launch(stream, made::share);
+        }
+
+        @Override
+        public void answer(MissShare share) {
+            device.launch(stream, () -> wrong.addAll(java.util.Objects.requireNonNull(meeting).await()));
         }
 
         private void check(int expert, long address) {

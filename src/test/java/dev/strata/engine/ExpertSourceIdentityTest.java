@@ -126,7 +126,9 @@ class ExpertSourceIdentityTest {
                     Optional.empty(),
                     Optional.empty(),
                     standard.adaptation(),
-                    List.of(), TierOptions.NgramAccess.AUTO);
+                    List.of(),
+                    TierOptions.NgramAccess.AUTO,
+                    standard.misses());
             Options options = new Options(path, List.of(), EngineOptions.DEFAULTS, tiers, Variables.defaults());
             try (ModelFiles files = ModelFileOpener.open(path);
                     ExpertSource source = ExpertSources.open(files, options, false)) {

@@ -39,7 +39,9 @@ class TierBenchmarkTest {
                 Optional.empty(),
                 Optional.empty(),
                 standard.adaptation(),
-                List.of(), TierOptions.NgramAccess.AUTO);
+                List.of(),
+                TierOptions.NgramAccess.AUTO,
+                standard.misses());
         Options options = new Options(
                 Path.of("none"),
                 List.of(),

@@ -1,0 +1,225 @@
+// Missed experts of a decode step: who computes which, the card's share brought over the link, and the meeting with the host.
+//
+// share_misses (one block a layer): the routed experts of a pass split into residents (their address lies in the cache), those that the
+// processor takes, and those that the card takes. `planned` gets the address by which products read each routed expert: a slot, a spare
+// slot that pull_blobs fills, mapped memory, or 0 for the processor's. With experts for the processor the block writes the question
+// (chosen experts, ids, rows) to mapped memory and raises its number last. The split depends on the number of misses alone, so it
+// needs no answer: `shares[misses]` experts go to the processor, those that no kernel can reach first, then by ascending number.
+// pull_blobs: reads the card's missed blobs once over the link, 16 bytes a thread and load, whatever the number of rows that use them.
+// await_answer (one block a pair): waits for the host's number and takes over the rows that the processor computed. Returns at once when
+// nothing was asked. Bytes over the link: the pulled blobs, rows x columns x 4 out, and the processor's pairs x columns x 4 back.
+#include "strata.cuh"
+
+#ifdef STRATA_EMULATED
+#include <atomic>
+STRATA_INLINE void fence_system() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+STRATA_INLINE u32 load_shared_word(const void* p) { return __atomic_load_n((const u32*)p, __ATOMIC_ACQUIRE); }
+STRATA_INLINE void store_shared_word(void* p, u32 value) { __atomic_store_n((u32*)p, value, __ATOMIC_RELEASE); }
+STRATA_INLINE Vec4 load_shared_4(const void* p) { return *(const Vec4*)p; }
+STRATA_INLINE float load_shared_float(const void* p) { return *(const float*)p; }
+STRATA_INLINE u64 device_nanos() { return 0; }
+STRATA_INLINE void sleep_briefly() {}
+#else
+STRATA_INLINE void fence_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
+STRATA_INLINE u32 load_shared_word(const void* p) {
+    u32 value;
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    return value;
+}
+STRATA_INLINE void store_shared_word(void* p, u32 value) {
+    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
+}
+// Volatile: a line read for an earlier answer must not be taken from the first-level cache.
+STRATA_INLINE Vec4 load_shared_4(const void* p) {
+    Vec4 v;
+    asm volatile("ld.volatile.global.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+                 : "l"(p)
+                 : "memory");
+    return v;
+}
+STRATA_INLINE float load_shared_float(const void* p) {
+    float value;
+    asm volatile("ld.volatile.global.f32 %0, [%1];" : "=f"(value) : "l"(p) : "memory");
+    return value;
+}
+STRATA_INLINE u64 device_nanos() {
+    u64 now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    return now;
+}
+STRATA_INLINE void sleep_briefly() { asm volatile("nanosleep.u32 50;"); }
+#endif
+
+static const int MOST_EXPERTS = 1024, MOST_PAIRS = 512;
+
+// What the card asks, in mapped memory; dev.strata.decode.Question reads it.
+struct Question {
+    u32 sequence, layer, rows, used, count, linked, timed, link_nanos;
+    u32 unused[8];
+    int experts[MOST_EXPERTS];
+    int ids[MOST_PAIRS];
+};
+
+// What kernels of one pass tell one another, in device memory.
+struct MeetingState {
+    u32 sequence, asked;
+    u64 asked_at;
+};
+
+STRATA_KERNEL(256, share_misses, const u64* table, const int* ids, int pairs, int used, u64 cache, u64 cache_bytes,
+              const u16* shares, int most_shared, u64 spare, u64 stride, int spares, int experts, int layer, u64* planned,
+              u64* pulls, MeetingState* state, Question* question, const float* x, int columns) {
+    __shared__ u8 routed[MOST_EXPERTS];
+    __shared__ int asked[2];
+    wait_for_previous_kernel();
+    release_next_kernel();
+    for (int e = threadIdx.x; e < experts; e += blockDim.x) {
+        routed[e] = 0;
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < pairs; i += blockDim.x) {
+        routed[ids[i]] = 1;
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        int lane = threadIdx.x, missed = 0, unreachable = 0;
+        for (int base = 0; base < experts; base += 32) {
+            int e = base + lane;
+            bool wanted = e < experts && routed[e];
+            u64 address = wanted ? table[e] : 0;
+            bool out = wanted && address - cache >= cache_bytes;
+            missed += population(votes(out));
+            unreachable += population(votes(out && address == 0));
+        }
+        int given = 0;
+        if (most_shared > 0) {
+            given = shares[missed < most_shared ? missed : most_shared];
+            given = given < unreachable ? unreachable : given;
+        }
+        int open = given - unreachable, seen = 0, listed = 0, linked = 0;
+        u32 below = (1u << lane) - 1;
+        for (int base = 0; base < experts; base += 32) {
+            int e = base + lane;
+            bool wanted = e < experts && routed[e];
+            u64 address = wanted ? table[e] : 0;
+            bool out = wanted && address - cache >= cache_bytes, reachable = out && address != 0;
+            u32 reachables = votes(reachable);
+            bool taken = most_shared > 0 && out && (!reachable || seen + population(reachables & below) < open);
+            u32 takens = votes(taken);
+            if (taken) {
+                question->experts[listed + population(takens & below)] = e;
+            }
+            bool link = reachable && !taken;
+            u32 links = votes(link);
+            int place = linked + population(links & below);
+            if (wanted) {
+                planned[e] = !out ? address : taken ? 0 : place < spares ? spare + place * stride : address;
+            }
+            if (link && place < spares) {
+                pulls[1 + place] = address;
+            }
+            seen += population(reachables);
+            listed += population(takens);
+            linked += population(links);
+        }
+        if (lane == 0) {
+            pulls[0] = linked < spares ? linked : spares;
+            asked[0] = listed;
+            asked[1] = linked;
+        }
+    }
+    __syncthreads();
+    if (asked[0] == 0) {
+        if (threadIdx.x == 0) {
+            state->asked = 0;
+        }
+        return;
+    }
+    int rows = pairs / used;
+    for (int i = threadIdx.x; i < pairs; i += blockDim.x) {
+        question->ids[i] = ids[i];
+    }
+    float* copy = (float*)(question + 1);
+    for (int i = threadIdx.x; i < rows * columns; i += blockDim.x) {
+        copy[i] = x[i];
+    }
+    fence_system();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        u32 number = state->sequence + 1;
+        state->sequence = number;
+        state->asked = 1;
+        question->layer = layer;
+        question->rows = rows;
+        question->used = used;
+        question->count = asked[0];
+        question->linked = asked[1];
+        fence_system();
+        store_shared_word(&question->sequence, number);
+        state->asked_at = device_nanos();
+    }
+}
+
+// spare slot k = blob k of `pulls`. grid (parts, spare slots); bytes is a multiple of 16.
+STRATA_KERNEL(512, pull_blobs, const u64* pulls, u64 spare, u64 stride, u64 bytes) {
+    wait_for_previous_kernel();
+    release_next_kernel();
+    int k = blockIdx.y;
+    if (k >= (int)pulls[0]) {
+        return;
+    }
+    const Word4* from = (const Word4*)pulls[1 + k];
+    Word4* to = (Word4*)(spare + k * stride);
+    u64 words = bytes / 16, step = (u64)gridDim.x * blockDim.x;
+    for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < words; i += 4 * step) {
+        Word4 v[4];
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            if (i + j * step < words) {
+                v[j] = read_16(from + i + j * step);
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            if (i + j * step < words) {
+                to[i + j * step] = v[j];
+            }
+        }
+    }
+}
+
+STRATA_KERNEL(256, await_answer, const int* ids, const u64* planned, const MeetingState* state, Question* question,
+              const u8* answer, int columns, float* results) {
+    wait_for_previous_kernel();
+    release_next_kernel();
+    if (state->asked == 0) {
+        return;
+    }
+    int pair = blockIdx.x;
+    u32 number = state->sequence;
+    if (pair == 0 && threadIdx.x == 0) {
+        question->link_nanos = (u32)(device_nanos() - state->asked_at);
+        question->timed = number;
+    }
+    if (planned[ids[pair]] != 0) {
+        return;
+    }
+    if (threadIdx.x == 0) {
+        while ((int)(load_shared_word(answer) - number) < 0) {
+            sleep_briefly();
+        }
+    }
+    __syncthreads();
+    const float* from = (const float*)(answer + 64) + (long long)pair * columns;
+    float* to = results + (long long)pair * columns;
+    if ((columns & 3) == 0) {
+        for (int k = 4 * threadIdx.x; k < columns; k += 4 * blockDim.x) {
+            *(Vec4*)(to + k) = load_shared_4(from + k);
+        }
+    } else {
+        for (int k = threadIdx.x; k < columns; k += blockDim.x) {
+            to[k] = load_shared_float(from + k);
+        }
+    }
+}

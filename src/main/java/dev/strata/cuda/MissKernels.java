@@ -1,0 +1,86 @@
+package dev.strata.cuda;
+
+import dev.strata.device.MissShare;
+import dev.strata.device.Routing;
+import dev.strata.device.Tensor;
+
+/** Launches the kernels of misses.cu: missed experts of a decode step are shared between card and processor. */
+final class MissKernels {
+    /** Blocks that pull one blob: with a few blobs enough reads are on their way to fill the link. */
+    private static final int BLOCKS_A_BLOB = 16;
+
+    private final Launcher launcher;
+    private final Kernel share;
+    private final Kernel pull;
+    private final Kernel await;
+
+    MissKernels(Launcher launcher, Kernels kernels) {
+        this.launcher = launcher;
+        share = kernels.get("share_misses");
+        pull = kernels.get("pull_blobs");
+        await = kernels.get("await_answer");
+    }
+
+    /** Splits the routed experts and asks the host for its part. */
+    void share(MissShare share, Routing routing, Tensor input) {
+        int pairs = input.rows() * routing.used();
+        if (pairs > MissShare.MOST_PAIRS || share.layout().experts() > MissShare.MOST_EXPERTS) {
+            throw new IllegalArgumentException(pairs + " pairs of " + share.layout().experts()
+                    + " experts are too many to share: at most " + MissShare.MOST_PAIRS + " of "
+                    + MissShare.MOST_EXPERTS);
+        }
+        MissShare.Meeting meeting = share.meeting();
+        launcher.begin()
+                .address(share.table().address())
+                .address(routing.ids().address())
+                .integer(pairs)
+                .integer(routing.used())
+                .address(share.cacheAddress())
+                .address(share.cacheBytes())
+                .address(meeting == null ? 0 : meeting.shares().address())
+                .integer(meeting == null ? 0 : meeting.mostMisses())
+                .address(share.spareAddress())
+                .address(share.spareStride())
+                .integer(share.spares())
+                .integer(share.layout().experts())
+                .integer(share.layer())
+                .address(share.planned().address())
+                .address(share.pulls().address())
+                .address(share.state().address())
+                .address(meeting == null ? 0 : meeting.question().address())
+                .tensor(input)
+                .integer(input.columns())
+                .launch(this.share, 1, 256);
+    }
+
+    /** Brings the card's missed blobs into spare slots. */
+    void pull(MissShare share) {
+        if (share.spares() == 0) {
+            return;
+        }
+        long bytes = (share.layout().blobBytes() + 15) & -16;
+        launcher.begin()
+                .address(share.pulls().address())
+                .address(share.spareAddress())
+                .address(share.spareStride())
+                .address(bytes)
+                .launch(pull, BLOCKS_A_BLOB, share.spares(), 1, 512, 0);
+    }
+
+    /** Takes over what the host computed, when it was asked. */
+    void await(MissShare share, Routing routing, Tensor results) {
+        MissShare.Meeting meeting = share.meeting();
+        if (meeting == null) {
+            return;
+        }
+        launcher.begin()
+                .address(routing.ids().address())
+                .address(share.planned().address())
+                .address(share.state().address())
+                .address(meeting.question().address())
+                .address(meeting.answer().address())
+                .integer(results.columns())
+                .tensor(results)
+                .launch(await, results.rows(), 256);
+    }
+}

@@ -1,0 +1,20 @@
+package dev.strata.decode;
+
+import dev.strata.device.ExpertWorkers;
+import java.util.OptionalDouble;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What happens with experts that a decode step needs and the cache does not have.
+ *
+ * @param pull whether the card copies them over the link once for a step; else its products read them in place
+ * @param linkShare part of them that the card takes, 0 to 1; empty: by measured rates
+ * @param balanced whether the split by rates is refined while running
+ * @param workers starts the processor's threads; null: the card takes all
+ */
+public record MissSettings(
+        boolean pull, OptionalDouble linkShare, boolean balanced, @Nullable Supplier<ExpertWorkers> workers) {
+    /** The card reads all misses over the link. */
+    public static final MissSettings CARD_ONLY = new MissSettings(true, OptionalDouble.empty(), false, null);
+}

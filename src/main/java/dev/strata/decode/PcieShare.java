@@ -1,0 +1,106 @@
+package dev.strata.decode;
+
+/**
+ * How many missed experts the processor takes, by number of misses. Times of both sides are fitted as a constant and a part for every
+ * expert, with newer measurements counting more; the count is chosen that makes the slower side fastest. One thread changes it.
+ */
+final class PcieShare {
+    /** Numbers of misses with an entry of their own. */
+    static final int MOST_MISSES = 512;
+
+    /** Asking the processor costs a step about this much before anything is computed. */
+    private static final double MEETING_NANOS = 6_000;
+
+    private final int[] shares = new int[MOST_MISSES + 1];
+    private final boolean balanced;
+    private final TimeFit processor;
+    private final TimeFit link;
+
+    private PcieShare(boolean balanced, TimeFit processor, TimeFit link) {
+        this.balanced = balanced;
+        this.processor = processor;
+        this.link = link;
+    }
+
+    /** A fixed share of the misses for the link, 0 to 1. */
+    static PcieShare fixed(double linkShare) {
+        PcieShare share = new PcieShare(false, new TimeFit(0, 1), new TimeFit(0, 1));
+        for (int misses = 0; misses <= MOST_MISSES; misses++) {
+            share.shares[misses] = (int) Math.round((1 - linkShare) * misses);
+        }
+        return share;
+    }
+
+    /**
+     * A share from rates that were measured at the start.
+     *
+     * @param balanced whether {@link #measured} refines it
+     * @param processorNanos for one expert
+     * @param linkNanos for one expert
+     */
+    static PcieShare measured(boolean balanced, double processorNanos, double linkNanos) {
+        PcieShare share = new PcieShare(
+                balanced,
+                new TimeFit(MEETING_NANOS, Math.max(1, processorNanos)),
+                new TimeFit(0, Math.max(1, linkNanos)));
+        share.choose();
+        return share;
+    }
+
+    /** Experts for the processor when {@code misses} are missing. */
+    int processor(int misses) {
+        return shares[Math.min(misses, MOST_MISSES)];
+    }
+
+    /** The whole table, by number of misses; not to be changed. */
+    int[] table() {
+        return shares;
+    }
+
+    /** One layer's meeting: what each side had to do and how long it took. */
+    void measured(int processorExperts, long processorNanos, int linkExperts, long linkNanos) {
+        if (!balanced) {
+            return;
+        }
+        processor.add(processorExperts, processorNanos);
+        if (linkExperts > 0) {
+            link.add(linkExperts, linkNanos);
+        }
+    }
+
+    /** Takes up what was measured; true when an entry has changed. */
+    boolean refine() {
+        return balanced && choose();
+    }
+
+    private boolean choose() {
+        boolean changed = false;
+        int best = 0;
+        for (int misses = 1; misses <= MOST_MISSES; misses++) {
+            // The best count never falls and rises by at most one with a miss more, since both sides' times are linear.
+            int next = time(best + 1, misses) < time(best, misses) ? best + 1 : best;
+            changed |= shares[misses] != next;
+            shares[misses] = next;
+            best = next;
+        }
+        return changed;
+    }
+
+    private double time(int given, int misses) {
+        if (given > misses) {
+            return Double.MAX_VALUE;
+        }
+        double linkTime = link.nanos(misses - given);
+        return given == 0 ? linkTime : Math.max(processor.nanos(given), linkTime);
+    }
+
+    /** Nanoseconds of the processor for one expert more, as fitted. */
+    double processorNanos() {
+        return processor.slope();
+    }
+
+    /** Nanoseconds of the link for one expert more, as fitted. */
+    double linkNanos() {
+        return link.slope();
+    }
+}

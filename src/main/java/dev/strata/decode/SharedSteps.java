@@ -1,0 +1,250 @@
+package dev.strata.decode;
+
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
+
+import dev.strata.device.Buffer;
+import dev.strata.device.Device;
+import dev.strata.device.Event;
+import dev.strata.device.ExpertGroups;
+import dev.strata.device.ExpertWorkers;
+import dev.strata.device.MissShare;
+import dev.strata.device.Stream;
+import dev.strata.expert.ArenaLayout;
+import dev.strata.expert.SlotCache;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decode steps whose missed experts are shared out on the device: a part is pulled over the link into spare slots, the other part is the
+ * processor's. Nothing in a step needs the host but the meetings, so that it can be captured.
+ */
+final class SharedSteps implements AutoCloseable {
+    /** Meetings after which the split is looked at again. */
+    private static final int REFINE_EVERY = 256;
+
+    private final Device device;
+    private final ArenaLayout layout;
+    private final SlotCache cache;
+    private final ResidencyTable table;
+    private final ResidencyTable planned;
+    private final long spareAddress;
+    private final int spares;
+    private final Buffer pulls;
+    private final Buffer state;
+    private final List<AutoCloseable> owned;
+    private final @Nullable MissShare[] layers;
+    private @Nullable Host host;
+
+    private SharedSteps(
+            Device device,
+            SlotCache cache,
+            ResidencyTable table,
+            ResidencyTable planned,
+            long spareAddress,
+            int spares,
+            Buffer pulls,
+            Buffer state,
+            List<AutoCloseable> owned) {
+        this.device = device;
+        this.layout = cache.layout();
+        this.cache = cache;
+        this.table = table;
+        this.planned = planned;
+        this.spareAddress = spareAddress;
+        this.spares = spares;
+        this.pulls = pulls;
+        this.state = state;
+        this.owned = owned;
+        layers = new MissShare[layout.layers()];
+    }
+
+    /** The processor's side. */
+    private record Host(
+            ExpertPool pool,
+            Buffer shares,
+            Buffer sharesImage,
+            Event copied,
+            AtomicReference<int @Nullable []> fresh,
+            MissShare.Meeting meeting) {}
+
+    /**
+     * Makes what the kernels need.
+     *
+     * @param spareOffset where spare slots start in the cache's allocation
+     * @param spares how many there are; 0: misses are read in place
+     */
+    static SharedSteps create(Device device, SlotCache cache, ResidencyTable table, long spareOffset, int spares) {
+        List<AutoCloseable> owned = new ArrayList<>();
+        try {
+            ResidencyTable planned = own(owned, ResidencyTable.create(device, cache.layout(), "planned experts"));
+            Buffer pulls = own(owned, device.allocate(8L * (spares + 1), "missed blobs"));
+            Buffer state = own(owned, device.allocate(16, "meetings"));
+            try (Stream stream = device.newStream("meetings")) {
+                device.fill(state, 0, 16, 0, stream);
+                stream.synchronize();
+            }
+            return new SharedSteps(
+                    device,
+                    cache,
+                    table,
+                    planned,
+                    cache.buffer().address() + spareOffset,
+                    spares,
+                    pulls,
+                    state,
+                    owned);
+        } catch (RuntimeException failed) {
+            Closing.all(owned);
+            throw failed;
+        }
+    }
+
+    private static <T extends AutoCloseable> T own(List<AutoCloseable> owned, T made) {
+        owned.add(made);
+        return made;
+    }
+
+    /** Lets the processor take part from now on; {@code workers} are closed with this, also when it fails. */
+    void meet(ExpertWorkers workers, ExpertPool.Blobs blobs, PcieShare share, int mostPairs) {
+        List<AutoCloseable> made = new ArrayList<>();
+        try {
+            int hidden = 0;
+            for (int layer = 0; layer < layout.layers(); layer++) {
+                hidden = Math.max(hidden, layout.layout(layer).hidden());
+            }
+            long rowBytes = 4L * hidden;
+            Buffer question = own(
+                    made, device.allocatePinned(MissShare.QUESTION_HEADER + UsageLog.ROWS * rowBytes, "questions"));
+            Buffer answer =
+                    own(made, device.allocatePinned(MissShare.ANSWER_HEADER + mostPairs * rowBytes, "answers"));
+            question.host().fill((byte) 0);
+            answer.host().fill((byte) 0);
+            long bytes = 2L * (PcieShare.MOST_MISSES + 1);
+            Buffer shares = own(made, device.allocate(bytes, "split of misses"));
+            Buffer image = own(made, device.allocatePinned(bytes, "split of misses"));
+            Event copied = own(made, device.newEvent());
+            AtomicReference<int @Nullable []> fresh =
+                    new AtomicReference<>(share.table().clone());
+            ExpertPool pool = new ExpertPool(
+                    layout, workers, blobs, new Refining(share, fresh), question.host(), answer.host());
+            host = new Host(
+                    pool,
+                    shares,
+                    image,
+                    copied,
+                    fresh,
+                    new MissShare.Meeting(shares, PcieShare.MOST_MISSES, question, answer));
+            pool.start();
+            owned.addAll(made);
+            owned.add(pool);
+        } catch (RuntimeException failed) {
+            Closing.all(made);
+            workers.close();
+            throw failed;
+        }
+        java.util.Arrays.fill(layers, null);
+    }
+
+    /** Feeds measurements into the split and publishes it when it has changed. Runs on the pool's thread. */
+    private static final class Refining implements ExpertPool.Timing {
+        private final PcieShare share;
+        private final AtomicReference<int @Nullable []> fresh;
+        private int meetings;
+
+        Refining(PcieShare share, AtomicReference<int @Nullable []> fresh) {
+            this.share = share;
+            this.fresh = fresh;
+        }
+
+        @Override
+        public void met(int experts, long nanos, int linkExperts, long linkNanos) {
+            share.measured(experts, nanos, linkExperts, linkNanos);
+            if (++meetings % REFINE_EVERY == 0 && share.refine()) {
+                fresh.set(share.table().clone());
+            }
+        }
+    }
+
+    /** Whether the processor takes part. */
+    boolean meets() {
+        return host != null;
+    }
+
+    /** What the pool has done, null without one. */
+    @Nullable
+    PoolFigures figures() {
+        Host now = host;
+        return now == null ? null : now.pool().figures();
+    }
+
+    /** The plan of a layer, which products read. */
+    Buffer addresses(int layer) {
+        return planned.layer(layer);
+    }
+
+    /** Before a pass of shared steps. */
+    void begin(Stream stream) {
+        Host now = host;
+        if (now == null) {
+            return;
+        }
+        int[] split = now.fresh().getAndSet(null);
+        if (split != null) {
+            now.copied().synchronize();
+            for (int i = 0; i < split.length; i++) {
+                now.sharesImage().host().setAtIndex(JAVA_SHORT, i, (short) split[i]);
+            }
+            device.copyToDevice(now.sharesImage().host().asSlice(0, 2L * split.length), now.shares(), 0, stream);
+            now.copied().record(stream);
+        }
+        now.pool().begin();
+    }
+
+    void products(int layer, ExpertGroups groups) {
+        MissShare share = share(layer);
+        groups.share(share);
+        groups.run(0, layout.experts(layer));
+        groups.answer(share);
+    }
+
+    private MissShare share(int layer) {
+        MissShare known = layers[layer];
+        if (known == null) {
+            Host now = host;
+            known = new MissShare(
+                    layer,
+                    layout.layout(layer),
+                    table.layer(layer),
+                    planned.layer(layer),
+                    cache.buffer().address(),
+                    cache.plan().bytes(),
+                    spareAddress,
+                    layout.maxStride(),
+                    spares,
+                    pulls,
+                    state,
+                    now == null ? null : now.meeting());
+            layers[layer] = known;
+        }
+        return known;
+    }
+
+    /**
+     * The results of all passes have been waited for.
+     *
+     * @throws IllegalStateException when the processor failed in one
+     */
+    void settle() {
+        Host now = host;
+        if (now != null) {
+            now.pool().settle();
+        }
+    }
+
+    @Override
+    public void close() {
+        Closing.all(owned);
+    }
+}

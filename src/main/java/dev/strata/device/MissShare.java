@@ -1,0 +1,54 @@
+package dev.strata.device;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How the missed experts of a layer's decode steps are shared out on the device, without the host: which memory the kernels read and
+ * write. A miss is a routed expert whose entry in {@code table} lies outside the cache.
+ *
+ * @param table int64 address of every expert, 0 where no kernel can read it
+ * @param planned receives the address by which products read each routed expert; 0: the processor computes it
+ * @param cacheAddress where slots start
+ * @param cacheBytes size of the cache; addresses inside are hits
+ * @param spareAddress where missed blobs are pulled to
+ * @param spareStride bytes from one spare slot to the next
+ * @param spares spare slots; further misses are read in place, all of them with 0
+ * @param pulls scratch memory of 1 + spares int64
+ * @param state 16 bytes that the kernels of a device share, zero at first
+ * @param meeting the host's part, or null when the card takes all misses
+ */
+public record MissShare(
+        int layer,
+        ExpertLayout layout,
+        Buffer table,
+        Buffer planned,
+        long cacheAddress,
+        long cacheBytes,
+        long spareAddress,
+        long spareStride,
+        int spares,
+        Buffer pulls,
+        Buffer state,
+        @Nullable Meeting meeting) {
+    /** Most experts of a layer that can be shared. */
+    public static final int MOST_EXPERTS = 1024;
+
+    /** Most (row, expert) pairs of a pass. */
+    public static final int MOST_PAIRS = 512;
+
+    /** Bytes in front of the rows of a question. */
+    public static final long QUESTION_HEADER = 64 + 4L * MOST_EXPERTS + 4L * MOST_PAIRS;
+
+    /** Bytes in front of the rows of an answer. */
+    public static final long ANSWER_HEADER = 64;
+
+    /**
+     * Where card and host meet.
+     *
+     * @param shares device memory: uint16 experts for the processor by number of misses, {@code mostMisses + 1} entries
+     * @param question pinned memory that the card writes: int32 number (last), layer, rows, used, count, missed on the card, number of the
+     *     last timed answer, its nanoseconds; at 64 the processor's experts, then ids, then the rows
+     * @param answer pinned memory that the host writes: int32 number (last), at 64 the results of pairs
+     */
+    public record Meeting(Buffer shares, int mostMisses, Buffer question, Buffer answer) {}
+}

@@ -1,0 +1,127 @@
+package dev.strata.decode;
+
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
+
+import dev.strata.device.MissShare;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What the kernels of misses.cu do, in Java on a fake device: plan, pull, ask, wait. */
+final class FakeMeeting {
+    private final MissShare share;
+    private final int[] chosen;
+    private final int rows;
+    private final MissPlan plan = new MissPlan(MissShare.MOST_EXPERTS);
+
+    FakeMeeting(MissShare share, int[] chosen, int rows) {
+        this.share = share;
+        this.chosen = chosen;
+        this.rows = rows;
+    }
+
+    private static MemorySegment at(long address, long bytes) {
+        return MemorySegment.ofAddress(address).reinterpret(bytes);
+    }
+
+    /** Whether the processor was asked for the expert in this pass. */
+    boolean processorHas(int expert) {
+        for (int i = 0; i < plan.processors(); i++) {
+            if (plan.processor(i) == expert) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    void share() {
+        int experts = share.layout().experts();
+        MemorySegment table = at(share.table().address(), 8L * experts);
+        MemorySegment planned = at(share.planned().address(), 8L * experts);
+        boolean[] routed = new boolean[experts];
+        for (int expert : chosen) {
+            routed[expert] = true;
+        }
+        int[] shares = {0};
+        MissShare.Meeting meeting = share.meeting();
+        if (meeting != null) {
+            shares = new int[meeting.mostMisses() + 1];
+            MemorySegment split = at(meeting.shares().address(), 2L * shares.length);
+            for (int i = 0; i < shares.length; i++) {
+                shares[i] = split.getAtIndex(JAVA_SHORT, i);
+            }
+        }
+        plan.make(routed, table.toArray(JAVA_LONG), share.cacheAddress(), share.cacheBytes(), shares);
+        for (int expert = 0; expert < experts; expert++) {
+            if (routed[expert]) {
+                planned.setAtIndex(JAVA_LONG, expert, table.getAtIndex(JAVA_LONG, expert));
+            }
+        }
+        for (int i = 0; i < plan.links() && i < share.spares(); i++) {
+            long to = share.spareAddress() + i * share.spareStride();
+            long bytes = share.layout().blobBytes();
+            MemorySegment.copy(at(table.getAtIndex(JAVA_LONG, plan.link(i)), bytes), 0, at(to, bytes), 0, bytes);
+            planned.setAtIndex(JAVA_LONG, plan.link(i), to);
+        }
+        for (int i = 0; i < plan.processors(); i++) {
+            planned.setAtIndex(JAVA_LONG, plan.processor(i), 0);
+        }
+        if (plan.processors() > 0 && meeting != null) {
+            ask(meeting.question().host());
+        }
+    }
+
+    private void ask(MemorySegment question) {
+        question.set(JAVA_INT, 4, share.layer());
+        question.set(JAVA_INT, 8, rows);
+        question.set(JAVA_INT, 12, chosen.length / rows);
+        question.set(JAVA_INT, 16, plan.processors());
+        question.set(JAVA_INT, 20, plan.links());
+        for (int i = 0; i < plan.processors(); i++) {
+            question.set(JAVA_INT, 64 + 4L * i, plan.processor(i));
+        }
+        for (int i = 0; i < chosen.length; i++) {
+            question.set(JAVA_INT, 64 + 4L * MissShare.MOST_EXPERTS + 4L * i, chosen[i]);
+        }
+        for (int row = 0; row < rows; row++) {
+            question.set(
+                    JAVA_FLOAT, MissShare.QUESTION_HEADER + 4L * share.layout().hidden() * row, 1000 * share.layer() + row);
+        }
+        MemorySegment state = at(share.state().address(), 16);
+        int number = state.get(JAVA_INT, 0) + 1;
+        state.set(JAVA_INT, 0, number);
+        JAVA_INT.varHandle().setRelease(question, 0L, number);
+    }
+
+    /** Waits for the host and checks what it computed: {@link FakeWorkers} leave expert and row behind. */
+    List<String> await() {
+        MissShare.Meeting meeting = share.meeting();
+        if (meeting == null || plan.processors() == 0) {
+            return List.of();
+        }
+        MemorySegment question = meeting.question().host();
+        MemorySegment answer = meeting.answer().host();
+        int number = at(share.state().address(), 16).get(JAVA_INT, 0);
+        question.set(JAVA_INT, 28, 5_000 * plan.links());
+        question.set(JAVA_INT, 24, number);
+        while ((int) JAVA_INT.varHandle().getAcquire(answer, 0L) - number < 0) {
+            Thread.onSpinWait();
+        }
+        List<String> wrong = new ArrayList<>();
+        int used = chosen.length / rows;
+        for (int pair = 0; pair < chosen.length; pair++) {
+            if (processorHas(chosen[pair])) {
+                float want = FakeWorkers.result(chosen[pair], 1000 * share.layer() + pair / used);
+                float found = answer.get(
+                        JAVA_FLOAT, MissShare.ANSWER_HEADER + 4L * share.layout().hidden() * pair);
+                if (found != want && found != FakeWorkers.FAILED) {
+                    wrong.add("layer " + share.layer() + " pair " + pair + " got " + found + " instead of " + want);
+                }
+            }
+        }
+        return wrong;
+    }
+}

@@ -1,0 +1,233 @@
+package dev.strata.decode;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.strata.device.fake.FakeDevice;
+import dev.strata.expert.ArenaLayout;
+import dev.strata.expert.ArenaLoader;
+import dev.strata.expert.ArenaPinner;
+import dev.strata.expert.ExpertArena;
+import dev.strata.expert.ExpertProfile;
+import dev.strata.expert.Layouts;
+import dev.strata.expert.LoadProgress;
+import dev.strata.expert.PatternSource;
+import dev.strata.expert.PinPlan;
+import dev.strata.expert.PinSetting;
+import dev.strata.expert.PinnedRanges;
+import dev.strata.expert.SlotAdaptation;
+import dev.strata.expert.TieredExpertSource;
+import dev.strata.prefill.StagerSizing;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.util.Arrays;
+import java.util.List;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Decode steps whose misses are shared between card and processor, on a fake device: every expert is computed once, by the right blob. */
+class SharedStepsTest {
+    private static final ArenaLayout MODEL = Layouts.small(5, 48);
+    private static final int USED = 6;
+
+    @ParameterizedTest
+    @CsvSource({
+        // slots, pinned layers, link share (negative: by rates)
+        "30, 5, -1",
+        "30, 5, 0",
+        "30, 5, 0.5",
+        "30, 5, 1",
+        "100, 0, -1",
+        "100, 2, 0.5",
+        "6, 3, -1",
+    })
+    void stepsAndPromptsOfAnySizeFindEveryExpert(int slots, int pinnedLayers, double linkShare) {
+        for (int seed = 0; seed < 2; seed++) {
+            SplittableRandom random = new SplittableRandom(seed * 1000L + slots);
+            try (World world = new World(slots, pinnedLayers, linkShare)) {
+                for (int step = 0; step < 25; step++) {
+                    int rows = random.nextInt(8) == 0 ? 40 : 1 + random.nextInt(16);
+                    world.pass.run(rows, random);
+                    if (random.nextInt(6) == 0) {
+                        world.placement.promptFinished();
+                    }
+                }
+                assertEquals(List.of(), world.pass.wrong());
+                assertEquals(List.of(), world.workers.wrong());
+                assertTrue(world.placement.capturable(1), "steps need the host for meetings only");
+                PoolFigures pool = world.placement.pool();
+                assertNotNull(pool);
+                if (pinnedLayers < 5 || linkShare >= 0) {
+                    assertEquals(pinnedLayers < 5 || linkShare < 1, pool.experts() > 0);
+                }
+            }
+        }
+    }
+
+    @Test
+    void residentExpertsNeedNoMeeting() {
+        try (World world = new World(240, 0, 0)) {
+            int form = world.placement.form();
+            SplittableRandom random = new SplittableRandom(1);
+            for (int step = 0; step < 10; step++) {
+                world.pass.run(2, random);
+            }
+            assertEquals(0, world.workers.calls());
+            assertEquals(form, world.placement.form());
+            assertEquals(List.of(), world.pass.wrong());
+        }
+    }
+
+    @Test
+    void aBrokenWorkerEndsOnePassOnly() {
+        SplittableRandom random = new SplittableRandom(7);
+        try (World world = new World(30, 5, 0)) {
+            for (int at : new int[] {0, 1, 4}) {
+                world.workers.failIn(at);
+                IllegalStateException failed =
+                        assertThrows(IllegalStateException.class, () -> world.pass.run(3, random));
+                assertTrue(String.valueOf(failed.getMessage()).contains("a worker is broken"), failed.getMessage());
+                world.pass.run(3, random);
+            }
+            assertEquals(List.of(), world.pass.wrong());
+        }
+    }
+
+    @Test
+    void aPassMayBeGivenUpAtAnyLayer() {
+        SplittableRandom random = new SplittableRandom(8);
+        try (World world = new World(30, 3, -1)) {
+            for (int until = 0; until < 5; until++) {
+                world.pass.run(2, random, until);
+                world.pass.run(2, random);
+            }
+            assertEquals(List.of(), world.pass.wrong());
+        }
+    }
+
+    @Test
+    void anIdlePoolSleeps() throws InterruptedException {
+        SplittableRandom random = new SplittableRandom(9);
+        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+        try (World world = new World(30, 5, 0)) {
+            world.pass.run(1, random);
+            Thread pool = Thread.getAllStackTraces().keySet().stream()
+                    .filter(thread -> thread.getName().equals("expert-pool"))
+                    .findFirst()
+                    .orElseThrow();
+            long deadline = System.nanoTime() + 5_000_000_000L;
+            while (pool.getState() != Thread.State.WAITING && System.nanoTime() < deadline) {
+                Thread.onSpinWait();
+            }
+            assertEquals(Thread.State.WAITING, pool.getState());
+            long before = threads.getThreadCpuTime(pool.threadId());
+            pool.join(100);
+            assertTrue(threads.getThreadCpuTime(pool.threadId()) - before < 1_000_000);
+            world.pass.run(1, random);
+            assertEquals(List.of(), world.pass.wrong());
+        }
+    }
+
+    @Test
+    void theSplitFollowsTheRates() {
+        PcieShare even = PcieShare.measured(true, 50_000, 50_000);
+        assertEquals(0, even.processor(0));
+        assertTrue(even.processor(8) == 4 || even.processor(8) == 3, "" + even.processor(8));
+        PcieShare slowProcessor = PcieShare.measured(true, 500_000, 50_000);
+        assertEquals(0, slowProcessor.processor(8));
+        PcieShare slowLink = PcieShare.measured(true, 20_000, 200_000);
+        assertTrue(slowLink.processor(10) >= 8);
+        int before = slowLink.processor(10);
+        for (int i = 0; i < 5000; i++) {
+            int given = slowLink.processor(10);
+            slowLink.measured(given, 10_000 + 90_000L * given, 10 - given, 30_000L * (10 - given));
+            slowLink.refine();
+        }
+        assertTrue(slowLink.processor(10) < before, "the processor turned out to be slower");
+        assertEquals(0, PcieShare.fixed(1).processor(9));
+        assertEquals(9, PcieShare.fixed(0).processor(9));
+        assertEquals(5, PcieShare.fixed(0.5).processor(9));
+    }
+
+    @Test
+    void aPlanCoversEveryMissOnce() {
+        SplittableRandom random = new SplittableRandom(10);
+        MissPlan plan = new MissPlan(64);
+        for (int round = 0; round < 2000; round++) {
+            boolean[] routed = new boolean[64];
+            long[] addresses = new long[64];
+            int misses = 0;
+            int unreachable = 0;
+            for (int expert = 0; expert < 64; expert++) {
+                routed[expert] = random.nextInt(6) == 0;
+                addresses[expert] = random.nextInt(4) == 0 ? 0 : random.nextBoolean() ? 1000 + expert : 5000 + expert;
+                boolean miss = routed[expert] && (addresses[expert] < 1000 || addresses[expert] >= 2000);
+                misses += miss ? 1 : 0;
+                unreachable += miss && addresses[expert] == 0 ? 1 : 0;
+            }
+            int[] shares = new int[8];
+            Arrays.setAll(shares, i -> i == 0 ? 0 : random.nextInt(i + 1));
+            plan.make(routed, addresses, 1000, 1000, shares);
+            assertEquals(misses, plan.processors() + plan.links());
+            assertEquals(
+                    Math.max(unreachable, Math.min(misses, shares[Math.min(misses, 7)])), plan.processors());
+            for (int i = 0; i < plan.links(); i++) {
+                assertFalse(addresses[plan.link(i)] == 0);
+            }
+        }
+    }
+
+    private static final class World implements AutoCloseable {
+        private final FakeDevice device = FakeDevice.threaded(8 << 20);
+        private final FakeWorkers workers = new FakeWorkers();
+        private final TieredExpertSource source;
+        private final PinnedRanges pinned;
+        private final DevicePlacement placement;
+        private final FakePass pass;
+
+        World(int slots, int pinnedLayers, double linkShare) {
+            ExpertArena arena = ExpertArena.allocate(MODEL);
+            ArenaLoader.fill(new PatternSource(MODEL), arena, 2, LoadProgress.NONE, layer -> {});
+            source = TieredExpertSource.resident(arena);
+            PinSetting cap = new PinSetting.AtMost(pinnedLayers * MODEL.layerBytes(0));
+            pinned = ArenaPinner.pin(device, arena, PinPlan.wholeLayers(MODEL, cap), cap, (layer, expert) -> false);
+            StagerSizing.Overrides stager = new StagerSizing.Overrides(
+                    StagerSizing.StageResident.BY_SOURCE,
+                    StagerSizing.Named.REFERENCE,
+                    OptionalInt.of(2),
+                    OptionalInt.of(6),
+                    OptionalInt.of(24),
+                    OptionalInt.of(3));
+            PlacementSettings settings = new PlacementSettings(
+                    slots, 1000, 32, true, false, stager, true, false, new SlotAdaptation(2, 16, 0.8f, 1.5f, 2), 6, 4);
+            OptionalDouble share = linkShare < 0 ? OptionalDouble.empty() : OptionalDouble.of(linkShare);
+            placement = ExpertTiers.place(
+                    device,
+                    source,
+                    pinned,
+                    ExpertProfile.even(MODEL),
+                    settings,
+                    new MissSettings(slots != 6, share, true, () -> workers));
+            pass = new FakePass(device, placement, MODEL.layers(), USED, 64);
+        }
+
+        @Override
+        public void close() {
+            pass.close();
+            placement.close();
+            pinned.close();
+            source.close();
+            assertEquals(List.of(), device.leaks());
+            assertEquals(List.of(), device.failures());
+            device.close();
+            assertTrue(workers.closed() || workers.calls() == 0);
+        }
+    }
+}
