@@ -63,6 +63,12 @@ final class ServerFlags {
             description = "Time that running answers get to finish when the server is stopped. Default: 30.")
     private int drainSeconds = 30;
 
+    @Option(
+            names = "--slot-save-path",
+            paramLabel = "FOLDER",
+            description = "Folder where POST /slots/N?action=save writes cached texts and restore reads them.")
+    private @Nullable Path slotSavePath;
+
     @Mixin
     private final LimitFlags limits = new LimitFlags();
 
@@ -78,6 +84,15 @@ final class ServerFlags {
                 .withWebPage(!noWeb)
                 .withRequestTimeout(requestTimeout == 0 ? null : Duration.ofSeconds(requestTimeout))
                 .withLimits(limits.limits());
+    }
+
+    @Nullable
+    Path slotFolder() {
+        Path folder = slotSavePath;
+        if (folder != null && !(Files.isDirectory(folder) && Files.isWritable(folder))) {
+            throw new ConfigurationException("--slot-save-path " + folder + " is not a folder that can be written to");
+        }
+        return folder;
     }
 
     Duration drain() {

@@ -231,6 +231,20 @@ public final class Engine implements InferenceService, AutoCloseable {
     }
 
     @Override
+    public int saveSlot(int slot, String fileName) {
+        requireReady();
+        SlotFiles files = parts.slotFiles();
+        return files == null ? InferenceService.super.saveSlot(slot, fileName) : files.save(slot, fileName);
+    }
+
+    @Override
+    public int restoreSlot(int slot, String fileName) {
+        requireReady();
+        SlotFiles files = parts.slotFiles();
+        return files == null ? InferenceService.super.restoreSlot(slot, fileName) : files.restore(slot, fileName);
+    }
+
+    @Override
     public Map<String, Object> status() {
         Map<String, Object> status = new LinkedHashMap<>();
         facts.forEach((name, value) -> status.put(name, value instanceof Supplier<?> live ? live.get() : value));
@@ -242,6 +256,7 @@ public final class Engine implements InferenceService, AutoCloseable {
         status.put("waiting", waiting());
         status.put("counters", parts.counters().snapshot());
         status.put("prefix_cache", parts.cacheFigures());
+        status.put("slots", parts.store().places().facts());
         return status;
     }
 

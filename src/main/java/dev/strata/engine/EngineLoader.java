@@ -11,12 +11,15 @@ import dev.strata.tokenizer.TokenizerLoader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -46,7 +49,10 @@ public final class EngineLoader {
                     new ModelText(tokenizer, renderer, ends),
                     info(options, session, tokenizer, renderer),
                     SamplingDefaults.read(session.files()),
-                    EngineParts.Settings.of(options.engine().withChunk(session.chunk()), options.variables()),
+                    EngineParts.Settings.of(
+                            options.engine().withChunk(session.chunk()),
+                            options.variables(),
+                            slotFolder(options, session)),
                     facts(options, session),
                     onStuck,
                     session);
@@ -109,12 +115,38 @@ public final class EngineLoader {
         }
     }
 
+    private static @Nullable SlotFolder slotFolder(Options options, ModelSession session) {
+        Path folder = options.slotFolder();
+        if (folder == null) {
+            return null;
+        }
+        String maker = String.format(
+                Locale.ROOT,
+                "%s (%s) on %s with %s keys and values%s",
+                name(session.model().config(), session),
+                session.model().config().architecture().modelType(),
+                session.backend().name(),
+                options.engine().kv().name().toLowerCase(Locale.ROOT),
+                session.model().canDraft() ? " and a draft layer" : "");
+        return new SlotFolder(folder, maker, new Supplier<>() {
+            private byte[] known = new byte[0];
+
+            @Override
+            public synchronized byte[] get() {
+                if (known.length == 0) {
+                    known = ModelFingerprint.of(session.files(), maker);
+                }
+                return known;
+            }
+        });
+    }
+
     private static Map<String, Object> facts(Options options, ModelSession session) {
         EngineOptions engine = options.engine();
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("backend", session.backend().name());
         facts.put("backend_description", session.backend().description());
-        facts.put("kv_format", engine.kv().name().toLowerCase(java.util.Locale.ROOT));
+        facts.put("kv_format", engine.kv().name().toLowerCase(Locale.ROOT));
         facts.put("kv_pages", session.model().pages());
         facts.put("state_slots", session.model().slots());
         facts.put("chunk", session.chunk());

@@ -10,6 +10,7 @@ import dev.strata.sampling.SamplerScratch;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** The objects of a running engine, put together. */
 final class EngineParts implements AutoCloseable {
@@ -23,13 +24,19 @@ final class EngineParts implements AutoCloseable {
      *
      * @param decodeShare see {@link Variable#BATCH_DECODE_SHARE}
      * @param watchdogNanos see {@link Variable#WATCHDOG_S}
+     * @param slotFolder null: cached texts cannot be saved
      */
-    record Settings(EngineOptions options, double decodeShare, long watchdogNanos) {
-        static Settings of(EngineOptions options, Variables variables) {
+    record Settings(
+            EngineOptions options,
+            double decodeShare,
+            long watchdogNanos,
+            @Nullable SlotFolder slotFolder) {
+        static Settings of(EngineOptions options, Variables variables, @Nullable SlotFolder slotFolder) {
             return new Settings(
                     options,
                     variables.real(Variable.BATCH_DECODE_SHARE).orElse(0.5),
-                    variables.whole(Variable.WATCHDOG_S).orElse(300) * 1_000_000_000L);
+                    variables.whole(Variable.WATCHDOG_S).orElse(300) * 1_000_000_000L,
+                    slotFolder);
         }
     }
 
@@ -41,6 +48,7 @@ final class EngineParts implements AutoCloseable {
     private final SequenceStore store;
     private final StepLoop loop;
     private final Watchdog watchdog;
+    private final @Nullable SlotFiles slotFiles;
 
     private EngineParts(
             EngineOptions options,
@@ -50,7 +58,9 @@ final class EngineParts implements AutoCloseable {
             Passes passes,
             SequenceStore store,
             StepLoop loop,
-            Watchdog watchdog) {
+            Watchdog watchdog,
+            @Nullable SlotFiles slotFiles) {
+        this.slotFiles = slotFiles;
         this.options = options;
         this.scratch = scratch;
         this.counters = counters;
@@ -74,7 +84,7 @@ final class EngineParts implements AutoCloseable {
         Delivery delivery = new Delivery();
         Passes passes = new Passes(model, logitRows);
         int spare = Math.max(0, model.slots() - options.parallel() - 1);
-        SequenceStore store = new SequenceStore(model, recurrent, Math.min(options.checkpoints(), spare));
+        SequenceStore store = new SequenceStore(model, recurrent, Math.min(options.checkpoints(), spare), options.parallel());
         Outcomes outcomes = new Outcomes(text, delivery, counters);
         Drafting drafting = new Drafting(model, passes, options.speculation(), MOST_DRAFTING);
         Stops stops = new Stops(recurrent, options.checkpointEvery());
@@ -99,7 +109,9 @@ final class EngineParts implements AutoCloseable {
                 settings.watchdogNanos(),
                 DiskActivity::figure,
                 () -> onStuck.accept("one step took more than " + settings.watchdogNanos() / 1_000_000_000 + " s"));
-        return new EngineParts(options, scratch, counters, delivery, passes, store, loop, watchdog);
+        SlotFolder folder = settings.slotFolder();
+        SlotFiles slotFiles = folder == null ? null : new SlotFiles(folder, model, loop, store);
+        return new EngineParts(options, scratch, counters, delivery, passes, store, loop, watchdog, slotFiles);
     }
 
     /** Whether states of a text are more than its keys and values. */
@@ -128,6 +140,12 @@ final class EngineParts implements AutoCloseable {
 
     SamplerScratch scratch() {
         return scratch;
+    }
+
+    /** Null when cached texts cannot be saved. */
+    @Nullable
+    SlotFiles slotFiles() {
+        return slotFiles;
     }
 
     EngineCounters counters() {

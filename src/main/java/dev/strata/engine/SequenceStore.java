@@ -3,6 +3,11 @@ package dev.strata.engine;
 import dev.strata.device.Batch;
 import dev.strata.engine.PrefixNode.Checkpoint;
 import dev.strata.model.Model;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Where sequences lie in the model: their pages and slots, and the cached texts that they begin with and leave behind. */
@@ -11,14 +16,18 @@ final class SequenceStore {
     private final PageAllocator pages;
     private final SlotAllocator slots;
     private final PrefixTree tree;
+    private final Places places;
     private final boolean recurrent;
     private final int mostCheckpoints;
+    /** Slots of checkpoints that are being read from files. */
+    private int arriving;
 
     /**
      * @param mostCheckpoints recurrent states that may be kept beside those of running sequences
      */
-    SequenceStore(Model model, boolean recurrent, int mostCheckpoints) {
+    SequenceStore(Model model, boolean recurrent, int mostCheckpoints, int parallel) {
         this.model = model;
+        places = new Places(parallel);
         this.recurrent = recurrent;
         this.mostCheckpoints = mostCheckpoints;
         pages = new PageAllocator(model.pages());
@@ -98,8 +107,7 @@ final class SequenceStore {
             tree.insert(sequence.tokens(), position, sequence.pages);
             return null;
         }
-        if (mostCheckpoints == 0
-                || (tree.checkpoints() >= mostCheckpoints && !tree.dropCheckpoint(sequence.length()))) {
+        if (!roomForCheckpoint(sequence.length())) {
             return null;
         }
         PrefixNode node = tree.insert(sequence.tokens(), position, sequence.pages);
@@ -116,8 +124,108 @@ final class SequenceStore {
         return tree.keep(node, position, slot, systemPrompt);
     }
 
-    /** Takes the sequence out of the model. */
+    private boolean roomForCheckpoint(int requester) {
+        return mostCheckpoints > arriving
+                && (tree.checkpoints() + arriving < mostCheckpoints || tree.dropCheckpoint(requester));
+    }
+
+    /** Holds the longest beginning of {@code text} that is cached; its length may be 0. Give it back with {@link #letGo}. */
+    HeldPrefix hold(int[] text) {
+        PrefixTree.Match match = tree.match(text, text.length);
+        int full = match.pages().length;
+        int[] held = Arrays.copyOf(match.pages(), match.copyFrom() < 0 ? full : full + 1);
+        if (match.copyFrom() >= 0) {
+            held[full] = match.copyFrom();
+        }
+        List<HeldPrefix.State> states = new ArrayList<>();
+        Checkpoint last = match.checkpoint();
+        for (PrefixNode node = last == null ? null : last.node; node != null; node = node.parent) {
+            for (Checkpoint checkpoint : node.checkpoints) {
+                if (checkpoint.position <= match.length()) {
+                    checkpoint.pins++;
+                    states.add(new HeldPrefix.State(
+                            checkpoint.position, checkpoint.root, checkpoint.slot, checkpoint));
+                }
+            }
+        }
+        states.sort(Comparator.comparingInt(HeldPrefix.State::position).reversed());
+        return new HeldPrefix(match.length(), held, states);
+    }
+
+    /**
+     * Makes room for {@code length} tokens that come from a file; the caller fills it, then calls {@link #adopt} or {@link #letGo}.
+     *
+     * @param states positions of states, longest first, without slots; the later ones may get none
+     * @return nothing when there is not enough room
+     */
+    Optional<HeldPrefix> room(int length, List<HeldPrefix.State> states) {
+        int[] taken = new int[(length + Batch.PAGE - 1) / Batch.PAGE];
+        for (int i = 0; i < taken.length; i++) {
+            taken[i] = takePage(length);
+            if (taken[i] < 0) {
+                for (int j = 0; j < i; j++) {
+                    pages.release(taken[j]);
+                }
+                return Optional.empty();
+            }
+        }
+        List<HeldPrefix.State> placed = new ArrayList<>();
+        for (HeldPrefix.State state : states) {
+            int slot = -1;
+            if (roomForCheckpoint(length)) {
+                slot = slots.take();
+                arriving++;
+            }
+            placed.add(new HeldPrefix.State(state.position(), state.root(), slot, null));
+        }
+        HeldPrefix prefix = new HeldPrefix(length, taken, placed);
+        if (recurrent && placed.getFirst().slot() < 0) {
+            letGo(prefix);
+            return Optional.empty();
+        }
+        return Optional.of(prefix);
+    }
+
+    /** Adds a text that came from a file to the cache. */
+    void adopt(int[] text, HeldPrefix prefix) {
+        if (!recurrent) {
+            tree.insert(text, prefix.length(), prefix.pages());
+        }
+        for (HeldPrefix.State state : prefix.states()) {
+            if (state.slot() < 0) {
+                continue;
+            }
+            arriving--;
+            PrefixNode node = tree.insert(text, state.position(), prefix.pages());
+            if (node == null || tree.checkpoint(node, state.position()) != null) {
+                slots.release(state.slot());
+            } else {
+                tree.keep(node, state.position(), state.slot(), state.root());
+            }
+        }
+        for (int page : prefix.pages()) {
+            pages.release(page);
+        }
+    }
+
+    void letGo(HeldPrefix prefix) {
+        for (int page : prefix.pages()) {
+            pages.release(page);
+        }
+        for (HeldPrefix.State state : prefix.states()) {
+            Checkpoint checkpoint = state.checkpoint();
+            if (checkpoint != null) {
+                checkpoint.pins--;
+            } else if (state.slot() >= 0) {
+                slots.release(state.slot());
+                arriving--;
+            }
+        }
+    }
+
+    /** Takes the sequence out of the model and its place. */
     void release(Sequence sequence) {
+        places.leave(sequence);
         releasePages(sequence);
         if (sequence.hasSlot()) {
             slots.release(sequence.slot);
@@ -132,6 +240,15 @@ final class SequenceStore {
             pages.release(sequence.pages[i]);
         }
         sequence.pageCount = 0;
+    }
+
+    /** Whether texts need states beside their pages. */
+    boolean recurrent() {
+        return recurrent;
+    }
+
+    Places places() {
+        return places;
     }
 
     PrefixTree tree() {

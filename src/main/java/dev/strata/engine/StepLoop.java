@@ -10,7 +10,13 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Queue;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
@@ -41,6 +47,7 @@ final class StepLoop implements Runnable {
     private final Consumer<Throwable> onDeath;
 
     private final Queue<List<Sequence>> inbox = new ConcurrentLinkedQueue<>();
+    private final Queue<FutureTask<?>> tasks = new ConcurrentLinkedQueue<>();
     private final Queue<EmbeddingJob> embeddings = new ConcurrentLinkedQueue<>();
     private final ArrayDeque<Sequence> waiting = new ArrayDeque<>();
     private final List<Sequence> running = new ArrayList<>();
@@ -51,6 +58,7 @@ final class StepLoop implements Runnable {
     private volatile boolean awake;
     private volatile long passStarted;
     private boolean prompts;
+    private boolean embeddingNext;
     private long lastDecode;
     private int failures;
 
@@ -100,6 +108,42 @@ final class StepLoop implements Runnable {
         wake();
     }
 
+    /**
+     * Runs {@code work} on the thread that uses the model, between two passes, and waits for its result.
+     *
+     * @throws ApiException what {@code work} threw, or that the engine has stopped
+     */
+    <T> T call(Callable<T> work) {
+        FutureTask<T> task = new FutureTask<>(work);
+        execute(task);
+        return task.resultNow();
+    }
+
+    /** Like {@link #call}, for work without a result. */
+    void execute(FutureTask<?> task) {
+        tasks.add(task);
+        wake();
+        boolean done = false;
+        while (!done) {
+            try {
+                task.get(1, TimeUnit.SECONDS);
+                done = true;
+            } catch (TimeoutException e) {
+                if (!thread.isAlive()) {
+                    throw Errors.unavailable("the engine is stopping");
+                }
+            } catch (ExecutionException e) {
+                throw e.getCause() instanceof ApiException error ? error : new ApiException(Errors.pass(e));
+            } catch (CancellationException e) {
+                throw Errors.unavailable("the engine is stopping");
+            } catch (InterruptedException e) {
+                task.cancel(false);
+                Thread.currentThread().interrupt();
+                throw Errors.unavailable("interrupted");
+            }
+        }
+    }
+
     void wake() {
         awake = true;
         LockSupport.unpark(thread);
@@ -136,6 +180,7 @@ final class StepLoop implements Runnable {
                 turn();
             }
             sweep(true);
+            endTasks();
         } catch (Throwable broken) {
             LOG.error("the engine has failed and takes no more requests", broken);
             onDeath.accept(broken);
@@ -146,6 +191,7 @@ final class StepLoop implements Runnable {
     private void turn() {
         awake = false;
         takeIn();
+        runTasks();
         sweep(false);
         admit();
         boolean reads = false;
@@ -159,20 +205,37 @@ final class StepLoop implements Runnable {
             model.promptFinished();
         }
         prompts = reads || job != null;
+        if (!decodes) {
+            lastDecode = 0;
+        }
         if (balance.readNext(reads || job != null, decodes)) {
-            if (job != null) {
+            // One chunk a turn, so that answers never wait for two.
+            embeddingNext = job != null && (!reads || !embeddingNext);
+            if (job != null && embeddingNext) {
                 embed(job);
-            }
-            if (reads) {
+            } else {
                 pass(reading.plan(running), true);
             }
         } else if (decodes) {
             pass(decoding.plan(running), false);
         } else if (!awake && !stopping) {
-            lastDecode = 0;
             LockSupport.park(this);
         }
         runningNow = running.size();
+    }
+
+    private void runTasks() {
+        FutureTask<?> task;
+        while ((task = tasks.poll()) != null) {
+            task.run();
+        }
+    }
+
+    private void endTasks() {
+        FutureTask<?> task;
+        while ((task = tasks.poll()) != null) {
+            task.cancel(false);
+        }
     }
 
     private void takeIn() {
@@ -254,6 +317,7 @@ final class StepLoop implements Runnable {
             PromptEcho.plain(sequence, text, outcomes);
         }
         store.begin(sequence, !PromptEcho.wanted(request));
+        store.places().enter(sequence);
         if (sequence.unread() > chunk) {
             model.expect(sequence.tokens(), sequence.past + chunk, sequence.length());
         }
@@ -460,5 +524,6 @@ final class StepLoop implements Runnable {
             job.result.completeExceptionally(new ApiException(error));
         }
         embeddings.clear();
+        endTasks();
     }
 }

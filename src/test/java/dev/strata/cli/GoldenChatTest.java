@@ -29,6 +29,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -41,17 +42,22 @@ class GoldenChatTest {
     private static final String END = "<|im_end|>";
     private final ObjectMapper json = new ObjectMapper();
     private final HttpClient client = HttpClient.newHttpClient();
+    @TempDir
+    static Path folder = Path.of("");
+
+    private Path path = Path.of("");
+    private EngineOptions options = EngineOptions.DEFAULTS;
     private JsonNode conversations = json.createArrayNode();
     private Serving serving;
 
     @BeforeAll
     void start() throws IOException {
         Path own = Path.of("models/strata-tiny");
-        Path model = Files.isDirectory(own) ? ModelPath.resolve(own) : Shared.require("models/strata-tiny");
+        path = Files.isDirectory(own) ? ModelPath.resolve(own) : Shared.require("models/strata-tiny");
         try (InputStream in = Objects.requireNonNull(getClass().getResourceAsStream("strata-tiny-golden-chat.json"))) {
             conversations = json.readTree(in);
         }
-        EngineOptions engine = new EngineOptions(
+        options = new EngineOptions(
                 BackendChoice.AUTO,
                 2,
                 KvFormat.F16,
@@ -64,10 +70,7 @@ class GoldenChatTest {
                 -1,
                 EngineOptions.Speculation.DEFAULTS,
                 false);
-        serving = Serving.start(
-                new Options(model, List.of("tiny"), engine, Variables.defaults()),
-                ServerOptions.of("127.0.0.1", 0),
-                Duration.ofSeconds(5));
+        serving = start(path, options);
     }
 
     @AfterAll
@@ -103,6 +106,40 @@ class GoldenChatTest {
             body.putObject("chat_template_kwargs").set("enable_thinking", conversation.get("enable_thinking"));
         }
         return body;
+    }
+
+    private Serving start(Path model, EngineOptions engine) throws IOException {
+        return Serving.start(
+                new Options(model, List.of("tiny"), engine, Variables.defaults()).withSlotFolder(folder),
+                ServerOptions.of("127.0.0.1", 0),
+                Duration.ofSeconds(5));
+    }
+
+    @Test
+    void aConversationGoesOnInAnotherProcess() throws IOException, InterruptedException {
+        ObjectNode body = json.createObjectNode().put("temperature", 0).put("max_tokens", 20);
+        body.putArray("messages").addObject().put("role", "user").put("content", "What is a river? ".repeat(30));
+        JsonNode first = post("/v1/chat/completions", body);
+        ObjectNode file = json.createObjectNode().put("filename", "talk.bin");
+        JsonNode saved = post("/slots/0?action=save", file);
+        assertTrue(saved.get("n_saved").asInt() > 10, saved.toString());
+        Serving other = start(path, options);
+        Serving own = serving;
+        try {
+            serving = other;
+            assertEquals(saved.get("n_saved"), post("/slots/0?action=restore", file).get("n_restored"));
+            JsonNode again = post("/v1/chat/completions", body);
+            assertEquals(first.at("/choices/0/message/content"), again.at("/choices/0/message/content"));
+            int cached = again.at("/usage/prompt_tokens_details/cached_tokens").asInt();
+            assertTrue(cached > 0 && cached < again.at("/usage/prompt_tokens").asInt(), again.toString());
+            Files.write(folder.resolve("wrong.bin"), new byte[500]);
+            HttpResponse<String> refused = send("/slots/0?action=restore", file.put("filename", "wrong.bin"));
+            assertEquals(400, refused.statusCode());
+            assertTrue(refused.body().contains("does not begin with STRATASL"), refused.body());
+        } finally {
+            serving = own;
+            other.close();
+        }
     }
 
     @Test

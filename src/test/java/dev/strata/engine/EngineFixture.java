@@ -37,6 +37,10 @@ final class EngineFixture implements AutoCloseable {
         double decodeShare = 0.5;
         long watchdogNanos;
         boolean drafts;
+
+        @Nullable
+        SlotFolder slotFolder;
+
         EngineOptions.Speculation speculation = EngineOptions.Speculation.OFF;
         Architecture architecture = Architecture.QWEN4_EXP;
 
@@ -65,7 +69,7 @@ final class EngineFixture implements AutoCloseable {
                 EngineParts.slots(options, builder.architecture),
                 builder.architecture,
                 builder.drafts);
-        settings = new EngineParts.Settings(options, builder.decodeShare, builder.watchdogNanos);
+        settings = new EngineParts.Settings(options, builder.decodeShare, builder.watchdogNanos, builder.slotFolder);
         ModelInfo info = new ModelInfo(
                 "fake",
                 List.of(),
