@@ -120,6 +120,14 @@ STRATA_INLINE u32 votes(bool vote) { return __ballot_sync(0xffffffffu, vote); }
 STRATA_INLINE void warp_barrier() { __syncwarp(); }
 STRATA_INLINE int population(u32 bits) { return __popc(bits); }
 
+#ifdef STRATA_PLAIN_READS
+// Weights that lie in shared memory.
+STRATA_INLINE u32 read_u32(const void* p) { return *(const u32*)p; }
+STRATA_INLINE u32 read_u16(const void* p) { return *(const u16*)p; }
+STRATA_INLINE u32 read_u8(const void* p) { return *(const u8*)p; }
+STRATA_INLINE Word4 read_16(const void* p) { return *(const Word4*)p; }
+STRATA_INLINE Word2 read_8(const void* p) { return *(const Word2*)p; }
+#else
 // Memory read through the read-only path.
 STRATA_INLINE u32 read_u32(const void* p) { return __ldg((const u32*)p); }
 STRATA_INLINE u32 read_u16(const void* p) { return __ldg((const u16*)p); }
@@ -134,6 +142,7 @@ STRATA_INLINE Word2 read_8(const void* p) {
     Word2 r = {v.x, v.y};
     return r;
 }
+#endif
 
 // Asks for the 128-byte lines of `bytes` bytes in the L2 cache, the i-th by thread i of `threads`.
 STRATA_INLINE void prefetch_lines(const u8* p, u64 bytes, int thread, int threads) {

@@ -4,6 +4,7 @@
 // that neighbouring lanes read neighbouring bytes. Which eight elements form quarter q depends on the type: the four from first(q) on
 // and the four from second(q) on. `read` yields eight plain values and a scale (and for some types an offset):
 // weight = scale * value + offset. Block layouts are those of GGUF; all eight elements of a quarter share scale and offset.
+// Types whose plain values fit a byte give them as such by `bytes`: value = byte - BIAS, first(q).. in `low`, second(q).. in `high`.
 // Addresses are multiples of 2 (MXFP4: 1; NVFP4 and the K types with 4-byte fields: 4).
 #pragma once
 
@@ -23,38 +24,32 @@ STRATA_INLINE u32 read_u32_of_bytes(const u8* p) {
 // 2^23 + n as a float has n in its lowest bits: a conversion by one `or` and one subtraction.
 STRATA_INLINE float small_integer(u32 n, float bias) { return float_of(0x4b000000u | n) - (8388608.0f + bias); }
 
-STRATA_INLINE void nibbles(u32 q, float bias, float* low, float* high) {
+STRATA_INLINE void from_bytes(u32 low, u32 high, float bias, float* v) {
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        low[i] = small_integer(q >> (8 * i) & 15u, bias);
-        high[i] = small_integer(q >> (8 * i + 4) & 15u, bias);
+        v[i] = small_integer(low >> (8 * i) & 255u, bias);
+        v[4 + i] = small_integer(high >> (8 * i) & 255u, bias);
     }
 }
 
-// Looks the eight nibbles of q up in a table of 16 bytes; low nibbles to `low`, high ones to `high`; `bias` is subtracted.
-STRATA_INLINE void looked_up(u32 q, u32 t0, u32 t1, u32 t2, u32 t3, float bias, float* low, float* high) {
+// Looks the eight nibbles of q up in a table of 16 bytes; low nibbles to `low`, high ones to `high`.
+STRATA_INLINE void looked_up(u32 q, u32 t0, u32 t1, u32 t2, u32 t3, u32& low, u32& high) {
     u32 index = q & 0x77777777u;
     u32 pick = 0x32103210u | ((q & 0x88888888u) >> 1);
     u32 first = permute_bytes(permute_bytes(t0, t1, index), permute_bytes(t2, t3, index), pick);
     u32 second = permute_bytes(permute_bytes(t0, t1, index >> 16), permute_bytes(t2, t3, index >> 16), pick >> 16);
-    low[0] = small_integer(first & 255u, bias);
-    high[0] = small_integer(first >> 8 & 255u, bias);
-    low[1] = small_integer(first >> 16 & 255u, bias);
-    high[1] = small_integer(first >> 24, bias);
-    low[2] = small_integer(second & 255u, bias);
-    high[2] = small_integer(second >> 8 & 255u, bias);
-    low[3] = small_integer(second >> 16 & 255u, bias);
-    high[3] = small_integer(second >> 24, bias);
+    low = permute_bytes(first, second, 0x6420u);
+    high = permute_bytes(first, second, 0x7531u);
 }
 
 // -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113, each plus 128.
-STRATA_INLINE void iq4_values(u32 q, float* low, float* high) {
-    looked_up(q, 0x3f2d1801u, 0x766a5d4fu, 0xa6998d81u, 0xf1d9c5b5u, 128.0f, low, high);
+STRATA_INLINE void iq4_values(u32 q, u32& low, u32& high) {
+    looked_up(q, 0x3f2d1801u, 0x766a5d4fu, 0xa6998d81u, 0xf1d9c5b5u, low, high);
 }
 
 // Twice the E2M1 values: 0, 1, 2, 3, 4, 6, 8, 12 and the same negated, each plus 128.
-STRATA_INLINE void e2m1_values(u32 q, float* low, float* high) {
-    looked_up(q, 0x83828180u, 0x8c888684u, 0x7d7e7f80u, 0x74787a7cu, 128.0f, low, high);
+STRATA_INLINE void e2m1_values(u32 q, u32& low, u32& high) {
+    looked_up(q, 0x83828180u, 0x8c888684u, 0x7d7e7f80u, 0x74787a7cu, low, high);
 }
 
 // Eight bytes of a codebook with their signs (bit i of `signs`: element i is negative).
@@ -78,6 +73,7 @@ STRATA_INLINE void split_bf16(u32 word, float* v) {
     v[1] = float_of(word & 0xffff0000u);
 }
 
+// BYTES: whether `bytes` is there; EVEN: whether all quarters of a group share one scale.
 // Elements in file order: quarter q holds 8q .. 8q + 7.
 struct InOrder {
     STRATA_INLINE_MEMBER int first(int quarter) { return 8 * quarter; }
@@ -89,9 +85,21 @@ struct InHalves {
     STRATA_INLINE_MEMBER int second(int quarter) { return 16 + 4 * quarter; }
 };
 
+// Reads plain values by way of bytes.
+template <class T>
+struct FromBytes {
+    static const bool BYTES = true;
+    STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
+        u32 low, high;
+        Scale s = T::bytes(row, group, quarter, low, high);
+        from_bytes(low, high, (float)T::BIAS, v);
+        return s;
+    }
+};
+
 // Unquantized types have no blocks: a row may end inside a group.
 struct TypeF32 : InOrder {
-    static const bool PLAIN = true, OFFSET = false;
+    static const bool PLAIN = true, BYTES = false, EVEN = false, OFFSET = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int columns, float* v) {
         int k = 32 * group + 8 * quarter;
         const float* p = (const float*)row + k;
@@ -104,7 +112,7 @@ struct TypeF32 : InOrder {
 };
 
 struct TypeF16 : InOrder {
-    static const bool PLAIN = true, OFFSET = false;
+    static const bool PLAIN = true, BYTES = false, EVEN = false, OFFSET = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int columns, float* v) {
         int k = 32 * group + 8 * quarter;
         const u8* p = row + 2 * (long long)k;
@@ -124,7 +132,7 @@ struct TypeF16 : InOrder {
 };
 
 struct TypeBf16 : InOrder {
-    static const bool PLAIN = true, OFFSET = false;
+    static const bool PLAIN = true, BYTES = false, EVEN = false, OFFSET = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int columns, float* v) {
         int k = 32 * group + 8 * quarter;
         const u8* p = row + 2 * (long long)k;
@@ -144,60 +152,62 @@ struct TypeBf16 : InOrder {
 };
 
 // 32 elements in 34 bytes: f16 d; i8 q[32].
-struct TypeQ8_0 : InOrder {
-    static const bool PLAIN = false, OFFSET = false;
-    STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
+struct TypeQ8_0 : InOrder, FromBytes<TypeQ8_0> {
+    static const bool PLAIN = false, EVEN = true, OFFSET = false;
+    static const int BIAS = 128;
+    STRATA_INLINE_MEMBER Scale bytes(const u8* row, int group, int quarter, u32& low, u32& high) {
         const u8* b = row + (long long)34 * group;
-        u32 low = read_u32_of_halves(b + 2 + 8 * quarter) ^ 0x80808080u;
-        u32 high = read_u32_of_halves(b + 6 + 8 * quarter) ^ 0x80808080u;
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            v[i] = small_integer(low >> (8 * i) & 255u, 128.0f);
-            v[4 + i] = small_integer(high >> (8 * i) & 255u, 128.0f);
-        }
+        low = read_u32_of_halves(b + 2 + 8 * quarter) ^ 0x80808080u;
+        high = read_u32_of_halves(b + 6 + 8 * quarter) ^ 0x80808080u;
         return Scale{from_half((u16)read_u16(b)), 0.0f};
     }
 };
 
 // 32 elements in 18 bytes: f16 d; q[16].
-struct TypeQ4_0 : InHalves {
-    static const bool PLAIN = false, OFFSET = false;
-    STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
+struct TypeQ4_0 : InHalves, FromBytes<TypeQ4_0> {
+    static const bool PLAIN = false, EVEN = true, OFFSET = false;
+    static const int BIAS = 8;
+    STRATA_INLINE_MEMBER Scale bytes(const u8* row, int group, int quarter, u32& low, u32& high) {
         const u8* b = row + (long long)18 * group;
-        nibbles(read_u32_of_halves(b + 2 + 4 * quarter), 8.0f, v, v + 4);
+        u32 q = read_u32_of_halves(b + 2 + 4 * quarter);
+        low = q & 0x0f0f0f0fu;
+        high = q >> 4 & 0x0f0f0f0fu;
         return Scale{from_half((u16)read_u16(b)), 0.0f};
     }
 };
 
-struct TypeIq4Nl : InHalves {
-    static const bool PLAIN = false, OFFSET = false;
-    STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
+struct TypeIq4Nl : InHalves, FromBytes<TypeIq4Nl> {
+    static const bool PLAIN = false, EVEN = true, OFFSET = false;
+    static const int BIAS = 128;
+    STRATA_INLINE_MEMBER Scale bytes(const u8* row, int group, int quarter, u32& low, u32& high) {
         const u8* b = row + (long long)18 * group;
-        iq4_values(read_u32_of_halves(b + 2 + 4 * quarter), v, v + 4);
+        iq4_values(read_u32_of_halves(b + 2 + 4 * quarter), low, high);
         return Scale{from_half((u16)read_u16(b)), 0.0f};
     }
 };
 
 // 32 elements in 17 bytes: u8 exponent; q[16].
-struct TypeMxfp4 : InHalves {
-    static const bool PLAIN = false, OFFSET = false;
-    STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
+struct TypeMxfp4 : InHalves, FromBytes<TypeMxfp4> {
+    static const bool PLAIN = false, EVEN = true, OFFSET = false;
+    static const int BIAS = 128;
+    STRATA_INLINE_MEMBER Scale bytes(const u8* row, int group, int quarter, u32& low, u32& high) {
         const u8* b = row + (long long)17 * group;
-        e2m1_values(read_u32_of_bytes(b + 1 + 4 * quarter), v, v + 4);
+        e2m1_values(read_u32_of_bytes(b + 1 + 4 * quarter), low, high);
         u32 e = read_u8(b);  // 2^(e - 128); the two smallest are subnormal
         return Scale{float_of(e < 2 ? 0x00200000u << e : (e - 1) << 23), 0.0f};
     }
 };
 
 // 64 elements in 36 bytes: u8 s[4]; q[32]; 16 elements a scale, low nibbles the first 8 of them.
-struct TypeNvfp4 {
-    static const bool PLAIN = false, OFFSET = false;
+struct TypeNvfp4 : FromBytes<TypeNvfp4> {
+    static const bool PLAIN = false, EVEN = false, OFFSET = false;
+    static const int BIAS = 128;
     STRATA_INLINE_MEMBER int first(int quarter) { return 16 * (quarter >> 1) + 4 * (quarter & 1); }
     STRATA_INLINE_MEMBER int second(int quarter) { return 16 * (quarter >> 1) + 4 * (quarter & 1) + 8; }
-    STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
+    STRATA_INLINE_MEMBER Scale bytes(const u8* row, int group, int quarter, u32& low, u32& high) {
         const u8* b = row + (long long)36 * (group >> 1);
         int sub = 2 * (group & 1) + (quarter >> 1);
-        e2m1_values(read_u32(b + 4 + 16 * (group & 1) + 4 * quarter), v, v + 4);
+        e2m1_values(read_u32(b + 4 + 16 * (group & 1) + 4 * quarter), low, high);
         u32 s = read_u32(b) >> (8 * sub) & 127u;
         u32 exponent = s >> 3, mantissa = s & 7u;
         float scale = exponent == 0 ? (float)mantissa * 0.0009765625f  // man * 2^-9, halved
@@ -223,73 +233,63 @@ STRATA_INLINE Scale k_scale(const u8* b, int j) {
 }
 
 // 256 elements in 144 bytes: f16 d, dmin; s[12]; q[128].
-struct TypeQ4_K : InOrder {
-    static const bool PLAIN = false, OFFSET = true;
-    STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
+struct TypeQ4_K : InOrder, FromBytes<TypeQ4_K> {
+    static const bool PLAIN = false, EVEN = true, OFFSET = true;
+    static const int BIAS = 0;
+    STRATA_INLINE_MEMBER Scale bytes(const u8* row, int group, int quarter, u32& low, u32& high) {
         const u8* b = row + (long long)144 * (group >> 3);
         int j = group & 7;
         const u8* q = b + 16 + 32 * (j >> 1) + 8 * quarter;
         int shift = 4 * (j & 1);
-        u32 low = read_u32(q) >> shift, high = read_u32(q + 4) >> shift;
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            v[i] = small_integer(low >> (8 * i) & 15u, 0.0f);
-            v[4 + i] = small_integer(high >> (8 * i) & 15u, 0.0f);
-        }
+        low = read_u32(q) >> shift & 0x0f0f0f0fu;
+        high = read_u32(q + 4) >> shift & 0x0f0f0f0fu;
         return k_scale(b, j);
     }
 };
 
 // 256 elements in 176 bytes: f16 d, dmin; s[12]; qh[32]; q[128].
-struct TypeQ5_K : InOrder {
-    static const bool PLAIN = false, OFFSET = true;
-    STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
+struct TypeQ5_K : InOrder, FromBytes<TypeQ5_K> {
+    static const bool PLAIN = false, EVEN = true, OFFSET = true;
+    static const int BIAS = 0;
+    STRATA_INLINE_MEMBER Scale bytes(const u8* row, int group, int quarter, u32& low, u32& high) {
         const u8* b = row + (long long)176 * (group >> 3);
         int j = group & 7;
         const u8* q = b + 48 + 32 * (j >> 1) + 8 * quarter;
         const u8* h = b + 16 + 8 * quarter;
         int shift = 4 * (j & 1);
-        u32 low = (read_u32(q) >> shift & 0x0f0f0f0fu) | (read_u32(h) >> j & 0x01010101u) << 4;
-        u32 high = (read_u32(q + 4) >> shift & 0x0f0f0f0fu) | (read_u32(h + 4) >> j & 0x01010101u) << 4;
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            v[i] = small_integer(low >> (8 * i) & 255u, 0.0f);
-            v[4 + i] = small_integer(high >> (8 * i) & 255u, 0.0f);
-        }
+        low = (read_u32(q) >> shift & 0x0f0f0f0fu) | (read_u32(h) >> j & 0x01010101u) << 4;
+        high = (read_u32(q + 4) >> shift & 0x0f0f0f0fu) | (read_u32(h + 4) >> j & 0x01010101u) << 4;
         return k_scale(b, j);
     }
 };
 
 // 256 elements in 210 bytes: ql[128]; qh[64]; i8 sc[16]; f16 d.
-struct TypeQ6_K : InOrder {
-    static const bool PLAIN = false, OFFSET = false;
-    STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
+struct TypeQ6_K : InOrder, FromBytes<TypeQ6_K> {
+    static const bool PLAIN = false, EVEN = false, OFFSET = false;
+    static const int BIAS = 32;
+    STRATA_INLINE_MEMBER Scale bytes(const u8* row, int group, int quarter, u32& low, u32& high) {
         const u8* b = row + (long long)210 * (group >> 3);
         int half = (group >> 2) & 1, part = group & 3;
         const u8* q = b + 64 * half + 32 * (part & 1) + 8 * quarter;
         const u8* h = b + 128 + 32 * half + 8 * quarter;
         int shift = 4 * (part >> 1), high_shift = 2 * part;
-        u32 low = (read_u32_of_halves(q) >> shift & 0x0f0f0f0fu) |
+        low = (read_u32_of_halves(q) >> shift & 0x0f0f0f0fu) |
                   (read_u32_of_halves(h) >> high_shift & 0x03030303u) << 4;
-        u32 high = (read_u32_of_halves(q + 4) >> shift & 0x0f0f0f0fu) |
+        high = (read_u32_of_halves(q + 4) >> shift & 0x0f0f0f0fu) |
                    (read_u32_of_halves(h + 4) >> high_shift & 0x03030303u) << 4;
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            v[i] = small_integer(low >> (8 * i) & 255u, 32.0f);
-            v[4 + i] = small_integer(high >> (8 * i) & 255u, 32.0f);
-        }
         float scale = (float)(i8)read_u8(b + 192 + 2 * (group & 7) + (quarter >> 1));
         return Scale{from_half((u16)read_u16(b + 208)) * scale, 0.0f};
     }
 };
 
 // 256 elements in 136 bytes: f16 d; u16 sh; sl[4]; q[128].
-struct TypeIq4Xs : InHalves {
-    static const bool PLAIN = false, OFFSET = false;
-    STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
+struct TypeIq4Xs : InHalves, FromBytes<TypeIq4Xs> {
+    static const bool PLAIN = false, EVEN = true, OFFSET = false;
+    static const int BIAS = 128;
+    STRATA_INLINE_MEMBER Scale bytes(const u8* row, int group, int quarter, u32& low, u32& high) {
         const u8* b = row + (long long)136 * (group >> 3);
         int j = group & 7;
-        iq4_values(read_u32(b + 8 + 16 * j + 4 * quarter), v, v + 4);
+        iq4_values(read_u32(b + 8 + 16 * j + 4 * quarter), low, high);
         u32 head = read_u32(b);
         u32 scale = (read_u8(b + 4 + (j >> 1)) >> (4 * (j & 1)) & 15u) | (head >> (16 + 2 * j) & 3u) << 4;
         return Scale{from_half((u16)head) * (float)((int)scale - 32), 0.0f};
@@ -298,7 +298,7 @@ struct TypeIq4Xs : InHalves {
 
 // 64 elements in 18 bytes: f16 d; two bits an element, levels -1, 0, 1, 2.
 struct TypeQ2_0 : InOrder {
-    static const bool PLAIN = false, OFFSET = false;
+    static const bool PLAIN = false, BYTES = false, EVEN = true, OFFSET = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
         const u8* b = row + (long long)18 * (group >> 1);
         u32 q = read_u16(b + 2 + 8 * (group & 1) + 2 * quarter);
@@ -312,7 +312,7 @@ struct TypeQ2_0 : InOrder {
 
 // 256 elements in 74 bytes: f16 d; u16 q[32]; sc[8].
 struct TypeIq2Xs : InOrder {
-    static const bool PLAIN = false, OFFSET = false;
+    static const bool PLAIN = false, BYTES = false, EVEN = false, OFFSET = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
         const u8* b = row + (long long)74 * (group >> 3);
         int j = group & 7;
@@ -326,7 +326,7 @@ struct TypeIq2Xs : InOrder {
 
 // 256 elements in 98 bytes: f16 d; q[64]; u32 a[8].
 struct TypeIq3Xxs : InOrder {
-    static const bool PLAIN = false, OFFSET = false;
+    static const bool PLAIN = false, BYTES = false, EVEN = true, OFFSET = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
         const u8* b = row + (long long)98 * (group >> 3);
         int j = group & 7;
@@ -339,7 +339,7 @@ struct TypeIq3Xxs : InOrder {
 
 // 256 elements in 110 bytes: f16 d; q[64]; qh[8]; sg[32]; sc[4].
 struct TypeIq3S : InOrder {
-    static const bool PLAIN = false, OFFSET = false;
+    static const bool PLAIN = false, BYTES = false, EVEN = true, OFFSET = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
         const u8* b = row + (long long)110 * (group >> 3);
         int j = group & 7;

@@ -7,11 +7,13 @@ import dev.strata.device.Batch;
 import dev.strata.device.DeltaShape;
 import dev.strata.device.DeltaWeights;
 import dev.strata.device.ExpertLayer;
+import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertPlacement;
 import dev.strata.device.HyperWeights;
 import dev.strata.device.IndexerShape;
 import dev.strata.device.LayerState;
 import dev.strata.device.NgramWeights;
+import dev.strata.device.NormedRows;
 import dev.strata.device.Ops;
 import dev.strata.device.RouterShape;
 import dev.strata.device.Routing;
@@ -40,6 +42,8 @@ final class CudaOps implements Ops, AutoCloseable {
     private final PassGraphs graphs;
     private final StoredTypes types;
     private final Activations activations;
+    private final DecodeProducts decodeProducts;
+    private final DecodeExperts decodeExperts;
     private final Products products;
     private final RowKernels rows;
     private final AttentionKernels attention;
@@ -67,13 +71,18 @@ final class CudaOps implements Ops, AutoCloseable {
         this.types = new StoredTypes(kernels);
         this.activations = new Activations(launcher, scratch, kernels);
         int processors = device.multiprocessors();
-        this.products = new Products(launcher, scratch, kernels, types, activations, options, processors);
+        // Behind what the kernels declare themselves.
+        int sharedBytes = device.sharedMemoryOfABlock() - (8 << 10);
+        this.decodeProducts = new DecodeProducts(launcher, kernels, types, options, sharedBytes);
+        this.decodeExperts = new DecodeExperts(launcher, scratch, kernels, types, decodeProducts, sharedBytes);
+        this.products =
+                new Products(launcher, scratch, kernels, types, activations, options, processors, decodeProducts);
         this.rows = new RowKernels(launcher, scratch, kernels, products);
         this.attention = new AttentionKernels(launcher, scratch, kernels, step, ropes, options);
         this.index = new IndexKernels(launcher, scratch, kernels, step, ropes, attention);
         this.delta = new DeltaKernels(launcher, scratch, kernels, step, held);
         this.ngram = new NgramKernels(launcher, scratch, kernels, step, products, held);
-        this.experts = new ExpertKernels(launcher, scratch, kernels, types, products, activations);
+        this.experts = new ExpertKernels(launcher, scratch, kernels, types, products, activations, decodeExperts);
         this.expertPrompts = new ExpertPromptKernels(launcher, scratch, kernels, types, options, processors);
         this.misses = new MissKernels(launcher, kernels);
     }
@@ -172,6 +181,26 @@ final class CudaOps implements Ops, AutoCloseable {
     @Override
     public void matmulAdd(Weight weight, Tensor in, Tensor into) {
         products.multiply(weight, in, into, ProductMode.ADD, weight.scale(), 0);
+    }
+
+    @Override
+    public void matmulAll(Weight[] weights, Tensor in, Tensor[] outs) {
+        matmulAll(weights, NormedRows.plain(in), outs);
+    }
+
+    @Override
+    public void matmulAll(Weight[] weights, NormedRows in, Tensor[] outs) {
+        if (decodeProducts.fits(in.rows().rows(), weights)) {
+            decodeProducts.multiply(weights, in, outs);
+            for (Tensor out : outs) {
+                activations.written(out);
+            }
+            return;
+        }
+        Tensor rows = in.apply(this);
+        for (int i = 0; i < weights.length; i++) {
+            matmul(weights[i], rows, outs[i]);
+        }
     }
 
     @Override
@@ -277,6 +306,42 @@ final class CudaOps implements Ops, AutoCloseable {
     @Override
     public void route(RouterShape shape, Tensor logits, Routing routing) {
         experts.route(shape, logits, routing);
+    }
+
+    @Override
+    public Tensor route(RouterShape shape, Weight router, NormedRows in, Tensor logits, Routing routing) {
+        if (!decodeExperts.routes(shape, router, in.rows().rows())) {
+            return Ops.super.route(shape, router, in, logits, routing);
+        }
+        decodeExperts.route(shape, router, in, logits, routing);
+        activations.written(logits);
+        activations.written(in.scratch());
+        return in.scratch();
+    }
+
+    @Override
+    public void allExperts(
+            ExpertLayer layer,
+            @Nullable SharedExpert shared,
+            Tensor in,
+            Routing routing,
+            Tensor out,
+            @Nullable Tensor into) {
+        CudaExpertLayer own = (CudaExpertLayer) layer;
+        ExpertLayout layout = own.layout();
+        int rows = in.rows();
+        if (own.placement() != null
+                || !decodeExperts.gates(layout, shared, rows)
+                || !decodeExperts.sums(layout, shared, routing.used(), rows)) {
+            Ops.super.allExperts(layer, shared, in, routing, out, into);
+            return;
+        }
+        long values = scratch.address(
+                "expert values, float32", 4L * rows * routing.used() * layout.intermediate());
+        Tensor target = into == null ? out : into;
+        decodeExperts.gateUp(layout, own.table(), shared, in, routing, 0, layout.experts(), values);
+        decodeExperts.down(layout, own.table(), shared, routing, rows, values, target, into != null);
+        activations.written(target);
     }
 
     @Override

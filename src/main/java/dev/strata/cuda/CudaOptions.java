@@ -11,6 +11,7 @@ import java.util.Optional;
  * @param deterministic one kernel and one order of summation whatever the number of rows
  * @param graphs whether passes of few rows are captured and replayed
  * @param overlap whether a kernel may be launched while the one before it drains (cards from compute capability 9.0 on)
+ * @param fused whether passes of few rows use kernels that do several operations at once
  * @param driver the driver library, when it is not the system's {@code libcuda.so.1}
  * @param toolkit a folder to look for libcudart in first
  */
@@ -21,38 +22,44 @@ public record CudaOptions(
         boolean deterministic,
         boolean graphs,
         boolean overlap,
+        boolean fused,
         Optional<Path> driver,
         Optional<Path> toolkit) {
     public static CudaOptions defaults() {
-        return new CudaOptions(0, 0, Precision.MIXED, false, true, true, Optional.empty(), Optional.empty());
+        return new CudaOptions(0, 0, Precision.MIXED, false, true, true, true, Optional.empty(), Optional.empty());
     }
 
     public CudaOptions withGpu(int ordinal) {
-        return new CudaOptions(ordinal, vramLimitBytes, precision, deterministic, graphs, overlap, driver, toolkit);
+        return new CudaOptions(ordinal, vramLimitBytes, precision, deterministic, graphs, overlap, fused, driver, toolkit);
     }
 
     public CudaOptions withVramLimit(long bytes) {
-        return new CudaOptions(gpu, bytes, precision, deterministic, graphs, overlap, driver, toolkit);
+        return new CudaOptions(gpu, bytes, precision, deterministic, graphs, overlap, fused, driver, toolkit);
     }
 
     public CudaOptions withPrecision(Precision value) {
-        return new CudaOptions(gpu, vramLimitBytes, value, deterministic, graphs, overlap, driver, toolkit);
+        return new CudaOptions(gpu, vramLimitBytes, value, deterministic, graphs, overlap, fused, driver, toolkit);
     }
 
     public CudaOptions withDeterministic(boolean value) {
-        return new CudaOptions(gpu, vramLimitBytes, precision, value, graphs, overlap, driver, toolkit);
+        return new CudaOptions(gpu, vramLimitBytes, precision, value, graphs, overlap, fused, driver, toolkit);
     }
 
     public CudaOptions withGraphs(boolean value) {
-        return new CudaOptions(gpu, vramLimitBytes, precision, deterministic, value, overlap, driver, toolkit);
+        return new CudaOptions(gpu, vramLimitBytes, precision, deterministic, value, overlap, fused, driver, toolkit);
     }
 
     public CudaOptions withOverlap(boolean value) {
-        return new CudaOptions(gpu, vramLimitBytes, precision, deterministic, graphs, value, driver, toolkit);
+        return new CudaOptions(gpu, vramLimitBytes, precision, deterministic, graphs, value, fused, driver, toolkit);
+    }
+
+    public CudaOptions withFused(boolean value) {
+        return new CudaOptions(
+                gpu, vramLimitBytes, precision, deterministic, graphs, overlap, value, driver, toolkit);
     }
 
     public CudaOptions withDriver(Path library) {
         return new CudaOptions(
-                gpu, vramLimitBytes, precision, deterministic, graphs, overlap, Optional.of(library), toolkit);
+                gpu, vramLimitBytes, precision, deterministic, graphs, overlap, fused, Optional.of(library), toolkit);
     }
 }

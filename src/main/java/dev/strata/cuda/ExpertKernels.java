@@ -14,6 +14,7 @@ final class ExpertKernels {
     private final StoredTypes types;
     private final Products products;
     private final Activations activations;
+    private final DecodeExperts decode;
     private final Kernel route;
     private final Kernel scalarGate;
     private final Kernel siluMultiply;
@@ -24,12 +25,14 @@ final class ExpertKernels {
             Kernels kernels,
             StoredTypes types,
             Products products,
-            Activations activations) {
+            Activations activations,
+            DecodeExperts decode) {
         this.launcher = launcher;
         this.scratch = scratch;
         this.types = types;
         this.products = products;
         this.activations = activations;
+        this.decode = decode;
         this.route = kernels.get("route");
         this.scalarGate = kernels.get("scalar_gate");
         this.siluMultiply = kernels.get("silu_multiply");
@@ -54,6 +57,10 @@ final class ExpertKernels {
 
     /** silu(gate x) * (up x) of every pair of the experts in the range, float32 [pairs, intermediate]. */
     void gateUp(ExpertLayout layout, long table, Tensor in, Routing routing, int first, int number, long values) {
+        if (decode.gates(layout, null, in.rows())) {
+            decode.gateUp(layout, table, null, in, routing, first, number, values);
+            return;
+        }
         int pairs = in.rows() * routing.used();
         long tail = layout.scaled() ? layout.tailOffset() : 0;
         if (layout.gateType() != layout.upType()) {

@@ -25,6 +25,7 @@ final class Products {
     private final Kernel splitRows;
     private final CudaOptions options;
     private final int multiprocessors;
+    private final DecodeProducts decode;
 
     Products(
             Launcher launcher,
@@ -33,7 +34,8 @@ final class Products {
             StoredTypes types,
             Activations activations,
             CudaOptions options,
-            int multiprocessors) {
+            int multiprocessors,
+            DecodeProducts decode) {
         this.launcher = launcher;
         this.scratch = scratch;
         this.types = types;
@@ -43,6 +45,7 @@ final class Products {
         this.splitRows = kernels.get("split_rows");
         this.options = options;
         this.multiprocessors = multiprocessors;
+        this.decode = decode;
     }
 
     /** Tells that {@code out} gets new values by something else. */
@@ -65,7 +68,9 @@ final class Products {
         if (in.rows() == 0) {
             return;
         }
-        if (onTensorCores(in.rows()) && exact(weight)) {
+        if (!exact(weight) && decode.fits(in.rows(), weight)) {
+            decode.multiply(weight, in, out, mode, scale, factors);
+        } else if (onTensorCores(in.rows()) && exact(weight)) {
             multiplySplit(weight, in, out.address(), mode, scale, factors);
         } else if (onTensorCores(in.rows())) {
             multiplyRounded(weight, activations.rounded(in), in.rows(), out.address(), mode, scale, factors);

@@ -29,6 +29,19 @@ final class Scratch implements AutoCloseable {
         return buffer.address();
     }
 
+    /** The same with memory that was zero when it was made; whoever uses it leaves zeros behind. */
+    long zeroed(String name, long bytes) {
+        int before = generation;
+        long address = address(name, bytes);
+        if (generation != before) {
+            Buffer made = buffers.get(name);
+            if (made != null) {
+                device.fill(made, 0, made.bytes(), 0, stream);
+            }
+        }
+        return address;
+    }
+
     private Buffer grow(String name, long bytes, @org.jspecify.annotations.Nullable Buffer old) {
         if (frozen) {
             throw new IllegalStateException(

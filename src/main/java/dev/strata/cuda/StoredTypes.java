@@ -2,6 +2,7 @@ package dev.strata.cuda;
 
 import dev.strata.format.QuantType;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
@@ -12,6 +13,25 @@ final class StoredTypes {
 
     /** Kernels of one type. */
     record Entry(Kernel[] products, Kernel embed, Kernel expand, Kernel gateUp, Kernel down) {}
+
+    /** In the order of STRATA_EACH_TYPE in types.cuh. */
+    private static final List<QuantType> CODES = List.of(
+            QuantType.F32,
+            QuantType.F16,
+            QuantType.BF16,
+            QuantType.Q8_0,
+            QuantType.Q4_0,
+            QuantType.IQ4_NL,
+            QuantType.MXFP4,
+            QuantType.NVFP4,
+            QuantType.Q4_K,
+            QuantType.Q5_K,
+            QuantType.Q6_K,
+            QuantType.IQ4_XS,
+            QuantType.Q2_0,
+            QuantType.IQ2_XS,
+            QuantType.IQ3_XXS,
+            QuantType.IQ3_S);
 
     private final Map<QuantType, Entry> entries = new EnumMap<>(QuantType.class);
 
@@ -56,6 +76,15 @@ final class StoredTypes {
                     IQ3_S -> true;
             default -> false;
         };
+    }
+
+    /** The number by which kernels tell the type at run time. */
+    int code(QuantType type) {
+        int code = CODES.indexOf(type);
+        if (code < 0) {
+            throw new IllegalArgumentException("no kernels read " + type);
+        }
+        return code;
     }
 
     Entry of(QuantType type) {

@@ -38,6 +38,11 @@ public interface Ops {
         }
     }
 
+    /** {@link #matmulAll(Weight[], Tensor, Tensor[])} of rows that may be normed on the way. */
+    default void matmulAll(Weight[] weights, NormedRows in, Tensor[] outs) {
+        matmulAll(weights, in.apply(this), outs);
+    }
+
     /** into[r] += scale * W in[r]. */
     void matmulAdd(Weight weight, Tensor in, Tensor into);
 
@@ -88,6 +93,32 @@ public interface Ops {
             Tensor out);
 
     /**
+     * {@link #attentionInputs} and {@link #attention} in one. A backend may leave {@code queries} and {@code gates} unwritten.
+     *
+     * @param queries room for [rows, queryColumns]
+     * @param gates room for [rows, queryColumns] when the shape has an output gate
+     * @param out room for the result, which may lie where {@code projected} lies
+     * @return the result: {@code out}, or memory that holds it until the next call
+     */
+    default Tensor attend(
+            AttentionShape shape,
+            Tensor projected,
+            Tensor keys,
+            Tensor values,
+            @Nullable Tensor queryNorm,
+            @Nullable Tensor keyNorm,
+            LayerState.Kv kv,
+            LayerState.@Nullable Selection selection,
+            Batch batch,
+            Tensor queries,
+            @Nullable Tensor gates,
+            Tensor out) {
+        attentionInputs(shape, projected, keys, values, queryNorm, keyNorm, kv, batch, queries, gates);
+        attention(shape, queries, kv, selection, gates, batch, out);
+        return out;
+    }
+
+    /**
      * Appends raw index keys [rows, headSize]; every block that becomes complete gets its pooled key: mean, norm, RoPE at the position
      * of the block's first token. A block completed by rows that are later given up is computed anew when its tokens are appended again.
      */
@@ -128,11 +159,43 @@ public interface Ops {
     /** Chooses experts from router logits [rows, experts]. */
     void route(RouterShape shape, Tensor logits, Routing routing);
 
+    /**
+     * Norm, router product and {@link #route} in one.
+     *
+     * @param logits room for [rows, experts]
+     * @return the rows that the experts read: {@code in.scratch()} where there is a norm
+     */
+    default Tensor route(RouterShape shape, Weight router, NormedRows in, Tensor logits, Routing routing) {
+        Tensor x = in.apply(this);
+        matmul(router, x, logits);
+        route(shape, logits, routing);
+        return x;
+    }
+
     /** out[r] = sum over the row's experts of weight * down(silu(gate x) * (up x)). */
     void experts(ExpertLayer layer, Tensor in, Routing routing, Tensor out);
 
     /** into[r] += sigmoid(scalarGate . x) * down(silu(gate x) * (up x)); without a scalar gate the factor is 1. */
     void sharedExpert(SharedExpert expert, Tensor in, Tensor into);
+
+    /**
+     * Routed experts and the shared one: {@code out} gets their sum, or {@code into} has it added and {@code out} is room for it.
+     */
+    default void allExperts(
+            ExpertLayer layer,
+            @Nullable SharedExpert shared,
+            Tensor in,
+            Routing routing,
+            Tensor out,
+            @Nullable Tensor into) {
+        experts(layer, in, routing, out);
+        if (shared != null) {
+            sharedExpert(shared, in, out);
+        }
+        if (into != null) {
+            add(out, into);
+        }
+    }
 
     /**
      * Reads a block input from the residual streams [rows, streams * hidden]: n = norm per stream, gate = sigmoid(up silu(down n / streams)),

@@ -5,6 +5,7 @@ import dev.strata.device.Backend;
 import dev.strata.device.Batch;
 import dev.strata.device.HostTensor;
 import dev.strata.device.LayerState;
+import dev.strata.device.NormedRows;
 import dev.strata.device.Ops;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
@@ -93,8 +94,8 @@ final class AttentionBlock implements MixerBlock {
     }
 
     @Override
-    public void forward(Tensor x, Batch batch, Tensor out, boolean add) {
-        int rows = x.rows();
+    public void forward(NormedRows x, Batch batch, Tensor out, boolean add) {
+        int rows = x.rows().rows();
         Tensor q = queries.rows(rows);
         Tensor g = gates == null ? null : gates.rows(rows);
         Tensor p = projected.rows(rows);
@@ -105,13 +106,13 @@ final class AttentionBlock implements MixerBlock {
             biases.add(p, k, v);
         }
         norms.applyWhole(p, k);
-        ops.attentionInputs(shape, p, k, v, norms.queryHead(), norms.keyHead(), kv, batch, q, g);
         LayerState.Selection selection = selector == null ? null : selector.select(batch);
-        ops.attention(shape, q, kv, selection, g, batch, attended.rows(rows));
+        Tensor a = ops.attend(
+                shape, p, k, v, norms.queryHead(), norms.keyHead(), kv, selection, batch, q, g, attended.rows(rows));
         if (add) {
-            ops.matmulAdd(output, attended.rows(rows), out);
+            ops.matmulAdd(output, a, out);
         } else {
-            ops.matmul(output, attended.rows(rows), out);
+            ops.matmul(output, a, out);
         }
     }
 

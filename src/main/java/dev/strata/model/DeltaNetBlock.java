@@ -5,6 +5,7 @@ import dev.strata.device.Batch;
 import dev.strata.device.DeltaShape;
 import dev.strata.device.DeltaWeights;
 import dev.strata.device.LayerState;
+import dev.strata.device.NormedRows;
 import dev.strata.device.Ops;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
@@ -60,8 +61,8 @@ final class DeltaNetBlock implements MixerBlock {
     }
 
     @Override
-    public void forward(Tensor x, Batch batch, Tensor out, boolean add) {
-        int rows = x.rows();
+    public void forward(NormedRows x, Batch batch, Tensor out, boolean add) {
+        int rows = x.rows().rows();
         Tensor channels = projected.rows(rows);
         Tensor z = gates.rows(rows);
         Tensor beta = betas.rows(rows);

@@ -2,6 +2,7 @@ package dev.strata.model;
 
 import dev.strata.device.Backend;
 import dev.strata.device.ExpertLayer;
+import dev.strata.device.NormedRows;
 import dev.strata.device.Ops;
 import dev.strata.device.RouterShape;
 import dev.strata.device.Routing;
@@ -64,13 +65,11 @@ final class ExpertBlock {
                 backend.parameter(weights.parameter(Role.SHARED_SCALAR, layer, 1, hidden)));
     }
 
-    /** Writes the experts' sum for every row of {@code x} to {@code out}. */
-    void forward(Tensor x, Tensor out) {
-        ops.matmul(router, x, logits.rows(x.rows()));
-        ops.route(shape, logits.rows(x.rows()), routing);
-        ops.experts(experts, x, routing, out);
-        if (shared != null) {
-            ops.sharedExpert(shared, x, out);
-        }
+    /**
+     * Writes the experts' sum for every row of {@code x} to {@code out}, or adds it to {@code into} and uses {@code out} as room.
+     */
+    void forward(NormedRows x, Tensor out, @Nullable Tensor into) {
+        Tensor read = ops.route(shape, router, x, logits.rows(x.rows().rows()), routing);
+        ops.allExperts(experts, shared, read, routing, out, into);
     }
 }

@@ -3,13 +3,12 @@ package dev.strata.model;
 import dev.strata.device.Backend;
 import dev.strata.device.Batch;
 import dev.strata.device.LayerState;
-import dev.strata.device.Ops;
+import dev.strata.device.NormedRows;
 import dev.strata.device.Tensor;
 import java.util.List;
 
 /** One decoder layer with a plain residual: norm, mixer, add; norm, experts, add. */
 final class PlainLayer {
-    private final Ops ops;
     private final Tensor inputNorm;
     private final Tensor secondNorm;
     private final MixerBlock mixer;
@@ -27,7 +26,6 @@ final class PlainLayer {
             ExpertBlock experts) {
         Backend backend = workspace.backend();
         int hidden = sizes.hidden();
-        this.ops = backend.ops();
         this.inputNorm = backend.parameter(weights.parameter(Role.INPUT_NORM, layer, 1, hidden));
         this.secondNorm = backend.parameter(weights.parameter(Role.SECOND_NORM, layer, 1, hidden));
         this.mixer = mixer;
@@ -42,11 +40,8 @@ final class PlainLayer {
         int rows = x.rows();
         Tensor h = normed.rows(rows);
         Tensor y = output.rows(rows);
-        ops.rmsNorm(x, inputNorm, x.columns(), epsilon, h);
-        mixer.forward(h, batch, x, true);
-        ops.rmsNorm(x, secondNorm, x.columns(), epsilon, h);
-        experts.forward(h, y);
-        ops.add(y, x);
+        mixer.forward(new NormedRows(x, inputNorm, epsilon, h), batch, x, true);
+        experts.forward(new NormedRows(x, secondNorm, epsilon, h), y, x);
     }
 
     List<LayerState> states() {

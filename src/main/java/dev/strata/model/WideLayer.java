@@ -2,6 +2,7 @@ package dev.strata.model;
 
 import dev.strata.device.Batch;
 import dev.strata.device.LayerState;
+import dev.strata.device.NormedRows;
 import dev.strata.device.Tensor;
 import java.util.List;
 
@@ -53,10 +54,10 @@ final class WideLayer {
         Tensor x = input.rows(residual.rows());
         Tensor y = output.rows(residual.rows());
         mixerResidual.mix(residual, x);
-        mixer.forward(x, batch, y, false);
+        mixer.forward(NormedRows.plain(x), batch, y, false);
         mixerResidual.inject(y, residual);
         expertResidual.mix(residual, x);
-        experts.forward(x, y);
+        experts.forward(NormedRows.plain(x), y, null);
         expertResidual.inject(y, residual);
     }
 

@@ -38,6 +38,12 @@ public abstract class OpsContract {
         };
     }
 
+    /** Whether to run a case: by default those whose names match {@code -Dstrata.cases}, or all. */
+    protected boolean wanted(OpCase test) {
+        String pattern = System.getProperty("strata.cases");
+        return pattern == null || test.name().matches(pattern);
+    }
+
     @BeforeAll
     void open() {
         tested = create();
@@ -61,14 +67,15 @@ public abstract class OpsContract {
                         IndexCases.all(),
                         DeltaCases.all(),
                         ExpertCases.all(),
-                        StreamCases.all())
+                        StreamCases.all(),
+                        FusedCases.all())
                 .flatMap(List::stream)
                 .toList();
     }
 
     @TestFactory
     Stream<DynamicTest> agreesWithTheReference() {
-        return cases().stream().map(test -> DynamicTest.dynamicTest(test.name(), () -> check(test)));
+        return cases().stream().filter(this::wanted).map(test -> DynamicTest.dynamicTest(test.name(), () -> check(test)));
     }
 
     private void check(OpCase test) {

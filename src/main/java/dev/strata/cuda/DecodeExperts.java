@@ -1,0 +1,298 @@
+package dev.strata.cuda;
+
+import dev.strata.device.ExpertLayout;
+import dev.strata.device.NormedRows;
+import dev.strata.device.RouterShape;
+import dev.strata.device.Routing;
+import dev.strata.device.SharedExpert;
+import dev.strata.device.Tensor;
+import dev.strata.device.Weight;
+import dev.strata.format.QuantType;
+import org.jspecify.annotations.Nullable;
+
+/** Launches the kernels of decode.cu that choose experts and multiply with them. */
+final class DecodeExperts {
+    private static final int MOST_CHOSEN = 32;
+    private static final int MOST_EXPERTS = 512;
+    private static final int MOST_WARPS = 32;
+    private static final int ROUTED_AT_ONCE = 4;
+
+    private final Launcher launcher;
+    private final Scratch scratch;
+    private final StoredTypes types;
+    private final DecodeProducts products;
+    private final int sharedBytes;
+    private final Kernel route;
+    private final Kernel gateUp;
+    private final Kernel down;
+
+    DecodeExperts(
+            Launcher launcher,
+            Scratch scratch,
+            Kernels kernels,
+            StoredTypes types,
+            DecodeProducts products,
+            int sharedBytes) {
+        this.launcher = launcher;
+        this.scratch = scratch;
+        this.types = types;
+        this.products = products;
+        this.sharedBytes = sharedBytes;
+        this.route = kernels.get("decode_route", sharedBytes);
+        this.gateUp = kernels.get("decode_gate_up", sharedBytes);
+        this.down = kernels.get("decode_down", sharedBytes);
+    }
+
+    boolean routes(RouterShape shape, Weight router, int rows) {
+        return products.suits(rows)
+                && shape.used() <= MOST_CHOSEN
+                && shape.experts() <= MOST_EXPERTS
+                && ROUTED_AT_ONCE * DecodeShapes.slot(router.rowBytes()) <= sharedBytes;
+    }
+
+    /** Norm, router product and choice; {@code in.scratch()} gets the normed rows where there is a norm. */
+    void route(RouterShape shape, Weight router, NormedRows in, Tensor logits, Routing routing) {
+        Tensor rows = in.rows();
+        int slot = DecodeShapes.slot(router.rowBytes());
+        long arrivals = scratch.zeroed("arrivals at routers", 4L * DecodeShapes.ROWS);
+        launcher.begin()
+                .address(router.address())
+                .address(router.rowBytes())
+                .integer(types.code(router.type()))
+                .real(router.scale())
+                .integer(slot)
+                .tensor(rows)
+                .tensor(in.weight())
+                .real(in.epsilon())
+                .integer(rows.columns())
+                .integer(shape.experts())
+                .integer(shape.used())
+                .flag(shape.renormalise())
+                .real(shape.scale())
+                .address(arrivals)
+                .tensor(logits)
+                .tensor(in.scratch())
+                .address(routing.ids().address())
+                .tensor(routing.weights())
+                .launch(
+                        route,
+                        Math.ceilDiv(shape.experts(), ROUTED_AT_ONCE),
+                        rows.rows(),
+                        1,
+                        32 * ROUTED_AT_ONCE,
+                        ROUTED_AT_ONCE * slot);
+    }
+
+    /** Shared memory of one expert's gate and up tiles behind the activations. */
+    private static int gateUpBytes(int tileAt, QuantType gate, QuantType up, int columns) {
+        return tileAt + DecodeShapes.tileBytes(gate.bytes(columns)) + DecodeShapes.tileBytes(up.bytes(columns));
+    }
+
+    private record Layout(int sumsAt, int tileAt) {}
+
+    private static Layout layout(int columns, boolean sums) {
+        int end = 2 * DecodeShapes.stride(columns);
+        return new Layout(
+                sums ? end : 0, DecodeShapes.aligned(end + (sums ? 4 * DecodeShapes.groups(columns) : 0)));
+    }
+
+    private static boolean sums(QuantType gate, QuantType up) {
+        return DecodeShapes.hasOffset(gate) || DecodeShapes.hasOffset(up);
+    }
+
+    /** Whether {@link #gateUp} can take the layer. */
+    boolean gates(ExpertLayout layout, @Nullable SharedExpert shared, int rows) {
+        int columns = layout.hidden();
+        int tileAt = layout(columns, true).tileAt();
+        return products.suits(rows)
+                && gateUpBytes(tileAt, layout.gateType(), layout.upType(), columns) <= sharedBytes
+                && (shared == null
+                        || gateUpBytes(
+                                        tileAt,
+                                        shared.gate().type(),
+                                        shared.up().type(),
+                                        columns)
+                                <= sharedBytes);
+    }
+
+    /** Whether {@link #down} can take the layer. */
+    boolean sums(ExpertLayout layout, @Nullable SharedExpert shared, int used, int rows) {
+        int warps = used + (shared == null ? 0 : 1);
+        return products.suits(rows) && warps <= MOST_WARPS && (long) warps * downLayout(layout, shared).bytes() <= sharedBytes;
+    }
+
+    /** silu(gate x) * (up x) of every pair of the experts in the range, float32 [pairs, intermediate], and of the shared expert. */
+    void gateUp(
+            ExpertLayout layout,
+            long table,
+            @Nullable SharedExpert shared,
+            Tensor in,
+            Routing routing,
+            int first,
+            int number,
+            long values) {
+        int rows = in.rows();
+        int pairs = rows * routing.used();
+        int columns = layout.hidden();
+        boolean sums = sums(layout.gateType(), layout.upType())
+                || (shared != null && sums(shared.gate().type(), shared.up().type()));
+        Layout where = layout(columns, sums);
+        int bytes = gateUpBytes(where.tileAt(), layout.gateType(), layout.upType(), columns);
+        int widest = layout.intermediate();
+        if (shared != null) {
+            bytes = Math.max(
+                    bytes,
+                    gateUpBytes(
+                            where.tileAt(), shared.gate().type(), shared.up().type(), columns));
+            widest = Math.max(widest, shared.gate().outputs());
+        }
+        launcher.begin()
+                .address(table)
+                .address(routing.ids().address())
+                .integer(pairs)
+                .integer(routing.used())
+                .integer(first)
+                .integer(number);
+        routed(layout, columns);
+        if (shared == null) {
+            routed(layout, columns);
+        } else {
+            common(shared);
+        }
+        launcher.tensor(in)
+                .integer(columns)
+                .integer(where.sumsAt())
+                .integer(where.tileAt())
+                .address(values)
+                .address(shared == null ? 0 : sharedValues(rows, shared))
+                .tensor(shared == null ? null : shared.scalarGate())
+                .address(shared == null ? 0 : sharedFactors())
+                .launch(
+                        gateUp,
+                        Math.ceilDiv(widest, DecodeShapes.OUTPUTS),
+                        pairs + (shared == null ? 0 : rows),
+                        1,
+                        256,
+                        bytes);
+    }
+
+    private void routed(ExpertLayout layout, int columns) {
+        launcher.address(0)
+                .address(layout.upOffset())
+                .address(layout.scaled() ? layout.tailOffset() : 0)
+                .address(layout.gateType().bytes(columns))
+                .address(layout.upType().bytes(columns))
+                .real(1)
+                .real(1)
+                .integer(types.code(layout.gateType()))
+                .integer(types.code(layout.upType()))
+                .integer(DecodeShapes.slot(layout.gateType().bytes(columns)))
+                .integer(DecodeShapes.slot(layout.upType().bytes(columns)))
+                .integer(layout.intermediate())
+                .integer(0);
+    }
+
+    private void common(SharedExpert shared) {
+        launcher.address(shared.gate().address())
+                .address(shared.up().address())
+                .address(0)
+                .address(shared.gate().rowBytes())
+                .address(shared.up().rowBytes())
+                .real(shared.gate().scale())
+                .real(shared.up().scale())
+                .integer(types.code(shared.gate().type()))
+                .integer(types.code(shared.up().type()))
+                .integer(DecodeShapes.slot(shared.gate().rowBytes()))
+                .integer(DecodeShapes.slot(shared.up().rowBytes()))
+                .integer(shared.gate().outputs())
+                .integer(0);
+    }
+
+    private long sharedValues(int rows, SharedExpert shared) {
+        return scratch.address(
+                "shared expert values of few rows", 4L * rows * shared.gate().outputs());
+    }
+
+    private long sharedFactors() {
+        return scratch.address("shared expert factors of few rows", 4L * DecodeShapes.ROWS);
+    }
+
+    /** Offsets of activations and their sums (0: none) in the shared memory of a warp, and its bytes. */
+    private record DownLayout(int xAt, int sumsAt, int bytes) {}
+
+    private static DownLayout downLayout(ExpertLayout layout, @Nullable SharedExpert shared) {
+        int columns = layout.intermediate();
+        int tile = DecodeShapes.tileBytes(layout.downType().bytes(columns));
+        boolean sums = DecodeShapes.hasOffset(layout.downType());
+        if (shared != null) {
+            columns = Math.max(columns, shared.down().inputs());
+            tile = Math.max(tile, DecodeShapes.tileBytes(shared.down().rowBytes()));
+            sums |= DecodeShapes.hasOffset(shared.down().type());
+        }
+        int end = tile + 2 * DecodeShapes.stride(columns);
+        return new DownLayout(
+                tile,
+                sums ? end : 0,
+                DecodeShapes.aligned(end + (sums ? 4 * DecodeShapes.groups(columns) : 0)));
+    }
+
+    /** The weighted sum of the down products over every row's experts and the shared one, to {@code out} or added to it. */
+    void down(
+            ExpertLayout layout,
+            long table,
+            @Nullable SharedExpert shared,
+            Routing routing,
+            int rows,
+            long values,
+            Tensor out,
+            boolean add) {
+        DownLayout where = downLayout(layout, shared);
+        int warps = routing.used() + (shared == null ? 0 : 1);
+        int columns = layout.intermediate();
+        launcher.begin()
+                .address(table)
+                .address(routing.ids().address())
+                .tensor(routing.weights())
+                .integer(routing.used())
+                .integer(shared == null ? 0 : 1);
+        for (int i = 0; i < 2; i++) {
+            if (i == 1 && shared != null) {
+                downMatrix(shared.down().address(), 0, shared.down().type(), shared.down().inputs(), shared.down().scale());
+            } else {
+                downMatrix(
+                        layout.downOffset(),
+                        layout.scaled() ? layout.tailOffset() + 8 : 0,
+                        layout.downType(),
+                        columns,
+                        1);
+            }
+        }
+        launcher.address(values)
+                .address(shared == null ? 0 : sharedValues(rows, shared))
+                .address(shared == null ? 0 : sharedFactors())
+                .integer(layout.hidden())
+                .flag(add)
+                .tensor(out)
+                .integer(where.bytes())
+                .integer(where.xAt())
+                .integer(where.sumsAt())
+                .launch(
+                        down,
+                        Math.ceilDiv(layout.hidden(), DecodeShapes.OUTPUTS),
+                        rows,
+                        1,
+                        32 * warps,
+                        warps * where.bytes());
+    }
+
+    private void downMatrix(long offset, long tail, QuantType type, int columns, float scale) {
+        long rowBytes = type.bytes(columns);
+        launcher.address(offset)
+                .address(tail)
+                .address(rowBytes)
+                .real(scale)
+                .integer(types.code(type))
+                .integer(DecodeShapes.slot(rowBytes))
+                .integer(columns);
+    }
+}
