@@ -46,7 +46,7 @@ public enum Variable {
             "STRATA_KEEP_MAPPING",
             new Values.Flag(),
             "0",
-            "accepted so that command lines with it start; the mapped view of the model files always stays, which does not slow unbuffered reads on Linux"),
+            "1: keep the mapped view of the experts open although they lie in RAM or are read past the page cache; 0: it is closed after the start"),
     LINK_PULL(
             "STRATA_LINK_PULL",
             new Values.Flag(),

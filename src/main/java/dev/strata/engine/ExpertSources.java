@@ -2,6 +2,7 @@ package dev.strata.engine;
 
 import dev.strata.config.Options;
 import dev.strata.config.TierOptions;
+import dev.strata.config.Variable;
 import dev.strata.device.ExpertSource;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.ArenaLoader;
@@ -10,6 +11,7 @@ import dev.strata.expert.DriveProbe;
 import dev.strata.expert.ExpertArena;
 import dev.strata.expert.ExpertProfile;
 import dev.strata.expert.FileExpertSource;
+import dev.strata.expert.FileReads;
 import dev.strata.expert.LoadProgress;
 import dev.strata.expert.MappedExpertSource;
 import dev.strata.expert.PageCacheProbe;
@@ -62,12 +64,29 @@ final class ExpertSources {
         } else {
             LOG.info("{}", plan.table());
         }
-        return switch (plan.tier()) {
+        ExpertSource source = switch (plan.tier()) {
             case MAPPED -> device ? TieredExpertSource.file(mapped) : mapped;
             case ARENA -> TieredExpertSource.resident(loaded(files, stored, mapped, layout));
             case FILE -> TieredExpertSource.file(file(files, stored));
             case TIERED -> tiered(files, stored, options, layout, plan.residentBytes());
         };
+        if (plan.tier() != MemoryPlan.Tier.MAPPED && !options.variables().flag(Variable.KEEP_MAPPING)) {
+            closeViews(files, source);
+        }
+        return source;
+    }
+
+    /** Nobody looks at mapped experts from here on; on some systems a mapped file serves unbuffered reads one at a time. */
+    private static void closeViews(ModelFiles files, ExpertSource source) {
+        boolean buffered = source instanceof TieredExpertSource tiered
+                && tiered.rest() instanceof FileReads reads
+                && !reads.isUnbuffered();
+        if (!buffered) {
+            long closed = files.closeExpertViews();
+            if (closed >= LARGE) {
+                LOG.info("the mapped view of {} of experts is closed", Bytes.text(closed));
+            }
+        }
     }
 
     /** Experts in place in the mapped files. */

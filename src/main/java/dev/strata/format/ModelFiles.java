@@ -40,6 +40,14 @@ public interface ModelFiles extends AutoCloseable {
     MemorySegment data(TensorEntry tensor);
 
     /**
+     * Closes the mapped views of experts, because they are read in another way from now on; segments of them that were given out become
+     * invalid, and a later {@link #data} maps anew. Returns how many bytes were mapped.
+     */
+    default long closeExpertViews() {
+        return 0;
+    }
+
+    /**
      * Whether tensors are made in memory when {@link #data} asks for them, instead of lying in files. Large ones are better fetched in
      * parts then, to where they are needed.
      */

@@ -61,7 +61,7 @@ public enum TensorRole {
         if (name.contains(".ngram_embedding.")) {
             return NGRAM;
         }
-        if (name.contains("mlp.experts.")) {
+        if (name.contains("mlp.experts.") || name.contains("moe.experts.")) {
             return EXPERTS;
         }
         if (name.contains("norm.weight")

@@ -20,15 +20,13 @@ public final class GgufModelFiles implements ModelFiles {
     private final List<Path> files;
     private final Map<String, Object> metadata;
     private final TensorTable tensors;
-    private final Arena arena;
 
     private GgufModelFiles(
-            Path path, List<Path> files, Map<String, Object> metadata, TensorTable tensors, Arena arena) {
+            Path path, List<Path> files, Map<String, Object> metadata, TensorTable tensors) {
         this.path = path;
         this.files = files;
         this.metadata = metadata;
         this.tensors = tensors;
-        this.arena = arena;
     }
 
     /**
@@ -36,24 +34,22 @@ public final class GgufModelFiles implements ModelFiles {
      *
      * @throws ModelFormatException at the first fault of any of them
      */
-    @SuppressWarnings("MustBeClosedChecker") // owned by the result, closed with it
     public static GgufModelFiles open(Path path) {
-        Arena arena = Arena.ofShared();
-        try {
-            return read(path, arena);
+        TensorTable tensors = new TensorTable();
+        try (Arena heads = Arena.ofShared()) {
+            return read(path, tensors, heads);
         } catch (RuntimeException exception) {
-            arena.close();
+            tensors.close();
             throw exception;
         }
     }
 
-    private static GgufModelFiles read(Path path, Arena arena) {
+    private static GgufModelFiles read(Path path, TensorTable tensors, Arena heads) {
         List<Path> files = GgufSplit.of(path).map(split -> split.shards(path)).orElse(List.of(path));
         boolean split = files.size() > 1;
         Map<String, Object> metadata = new LinkedHashMap<>();
-        TensorTable tensors = new TensorTable();
         for (int i = 0; i < files.size(); i++) {
-            MappedFile file = MappedFile.map(files.get(i), arena);
+            MappedFile file = MappedFile.map(files.get(i), heads);
             GgufHeader header = GgufReader.read(file);
             if (split) {
                 GgufSplit.check(file.path(), header.metadata(), i, files.size());
@@ -71,7 +67,7 @@ public final class GgufModelFiles implements ModelFiles {
             throw new ModelFormatException(path + ": key " + GgufSplit.TENSORS_KEY + " says " + total
                     + " tensors, the shards hold " + tensors.tensors().size());
         }
-        return new GgufModelFiles(path, files, Collections.unmodifiableMap(metadata), tensors, arena);
+        return new GgufModelFiles(path, files, Collections.unmodifiableMap(metadata), tensors);
     }
 
     @Override
@@ -115,9 +111,12 @@ public final class GgufModelFiles implements ModelFiles {
     }
 
     @Override
+    public long closeExpertViews() {
+        return tensors.closeExperts();
+    }
+
+    @Override
     public void close() {
-        if (arena.scope().isAlive()) {
-            arena.close();
-        }
+        tensors.close();
     }
 }

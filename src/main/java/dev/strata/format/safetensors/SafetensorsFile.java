@@ -17,13 +17,11 @@ public final class SafetensorsFile implements AutoCloseable {
     private final Path path;
     private final TensorTable table;
     private final Map<String, String> metadata;
-    private final Arena arena;
 
-    private SafetensorsFile(Path path, TensorTable table, Map<String, String> metadata, Arena arena) {
+    private SafetensorsFile(Path path, TensorTable table, Map<String, String> metadata) {
         this.path = path;
         this.table = table;
         this.metadata = metadata;
-        this.arena = arena;
     }
 
     /**
@@ -31,17 +29,15 @@ public final class SafetensorsFile implements AutoCloseable {
      *
      * @throws ModelFormatException naming file, tensor and offsets at the first fault
      */
-    @SuppressWarnings("MustBeClosedChecker") // owned by the result, closed with it
     public static SafetensorsFile open(Path path) {
-        Arena arena = Arena.ofShared();
-        try {
-            MappedFile file = MappedFile.map(path, arena);
+        TensorTable table = new TensorTable();
+        try (Arena head = Arena.ofShared()) {
+            MappedFile file = MappedFile.map(path, head);
             SafetensorsHeader header = SafetensorsHeader.read(file);
-            TensorTable table = new TensorTable();
             table.add(file, header.tensors());
-            return new SafetensorsFile(path, table, header.metadata(), arena);
+            return new SafetensorsFile(path, table, header.metadata());
         } catch (RuntimeException exception) {
-            arena.close();
+            table.close();
             throw exception;
         }
     }
@@ -83,8 +79,6 @@ public final class SafetensorsFile implements AutoCloseable {
 
     @Override
     public void close() {
-        if (arena.scope().isAlive()) {
-            arena.close();
-        }
+        table.close();
     }
 }

@@ -26,16 +26,14 @@ public final class SafetensorsModelFiles implements ModelFiles {
     private final List<Path> files;
     private final Map<String, Object> metadata;
     private final TensorTable tensors;
-    private final Arena arena;
 
     private SafetensorsModelFiles(
-            Path path, Path folder, List<Path> files, Map<String, Object> metadata, TensorTable tensors, Arena arena) {
+            Path path, Path folder, List<Path> files, Map<String, Object> metadata, TensorTable tensors) {
         this.path = path;
         this.folder = folder;
         this.files = files;
         this.metadata = metadata;
         this.tensors = tensors;
-        this.arena = arena;
     }
 
     /**
@@ -43,18 +41,17 @@ public final class SafetensorsModelFiles implements ModelFiles {
      *
      * @throws ModelFormatException at the first fault
      */
-    @SuppressWarnings("MustBeClosedChecker") // owned by the result, closed with it
     public static SafetensorsModelFiles open(Path path) {
-        Arena arena = Arena.ofShared();
-        try {
-            return read(path, arena);
+        TensorTable tensors = new TensorTable();
+        try (Arena heads = Arena.ofShared()) {
+            return read(path, tensors, heads);
         } catch (RuntimeException exception) {
-            arena.close();
+            tensors.close();
             throw exception;
         }
     }
 
-    private static SafetensorsModelFiles read(Path path, Arena arena) {
+    private static SafetensorsModelFiles read(Path path, TensorTable tensors, Arena heads) {
         boolean directory = Files.isDirectory(path);
         Path parent = path.getParent();
         Path folder = directory ? path : parent == null ? Path.of("") : parent;
@@ -62,13 +59,12 @@ public final class SafetensorsModelFiles implements ModelFiles {
                 && path.toString().endsWith(".safetensors")
                 && !Files.exists(folder.resolve(SafetensorsIndex.FILE_NAME));
         List<Path> files = new ArrayList<>();
-        TensorTable tensors = new TensorTable();
         if (single) {
-            addFile(path, files, tensors, arena);
+            addFile(path, files, tensors, heads);
         } else if (Files.exists(folder.resolve(SafetensorsIndex.FILE_NAME))) {
-            readShards(SafetensorsIndex.read(folder.resolve(SafetensorsIndex.FILE_NAME)), files, tensors, arena);
+            readShards(SafetensorsIndex.read(folder.resolve(SafetensorsIndex.FILE_NAME)), files, tensors, heads);
         } else if (Files.exists(folder.resolve(SINGLE_NAME))) {
-            addFile(folder.resolve(SINGLE_NAME), files, tensors, arena);
+            addFile(folder.resolve(SINGLE_NAME), files, tensors, heads);
         } else {
             throw new ModelFormatException(
                     path + ": holds neither " + SafetensorsIndex.FILE_NAME + " nor " + SINGLE_NAME);
@@ -80,19 +76,18 @@ public final class SafetensorsModelFiles implements ModelFiles {
                 folder,
                 Collections.unmodifiableList(files),
                 Collections.unmodifiableMap(metadata),
-                tensors,
-                arena);
+                tensors);
     }
 
-    private static void addFile(Path path, List<Path> files, TensorTable tensors, Arena arena) {
-        MappedFile file = MappedFile.map(path, arena);
+    private static void addFile(Path path, List<Path> files, TensorTable tensors, Arena heads) {
+        MappedFile file = MappedFile.map(path, heads);
         tensors.add(file, SafetensorsHeader.read(file).tensors());
         files.add(path);
     }
 
-    private static void readShards(SafetensorsIndex index, List<Path> files, TensorTable tensors, Arena arena) {
+    private static void readShards(SafetensorsIndex index, List<Path> files, TensorTable tensors, Arena heads) {
         for (String shard : index.shards()) {
-            addFile(index.path().resolveSibling(shard), files, tensors, arena);
+            addFile(index.path().resolveSibling(shard), files, tensors, heads);
         }
         index.shardOfTensor().forEach((name, shard) -> {
             Path expected = index.path().resolveSibling(shard);
@@ -157,9 +152,12 @@ public final class SafetensorsModelFiles implements ModelFiles {
     }
 
     @Override
+    public long closeExpertViews() {
+        return tensors.closeExperts();
+    }
+
+    @Override
     public void close() {
-        if (arena.scope().isAlive()) {
-            arena.close();
-        }
+        tensors.close();
     }
 }
