@@ -30,7 +30,10 @@ public final class ExpertTiers {
     private static final Logger LOG = LoggerFactory.getLogger(ExpertTiers.class);
 
     /** Spare slots for blobs that small passes fetch. */
-    static final int SPARE_SLOTS = 16;
+    static final int SPARE_SLOTS = 8;
+
+    /** Slots for blobs that the card pulls over the link in a layer of a step; further ones are read in place. */
+    static final int PULL_SLOTS = 16;
 
     /** Shortest ring that is worth borrowing. */
     static final int LEAST_RING = 16;
@@ -92,6 +95,8 @@ public final class ExpertTiers {
 
         long stride = layout.maxStride();
         long spareBytes = SPARE_SLOTS * stride;
+        int pullSlots = misses.pull() ? PULL_SLOTS : 0;
+        Buffer pulled = own(owned, device.allocate(Math.max(1, pullSlots) * stride, "pulled experts"));
         long most = settings.slots() > layout.totalExperts() ? layout.dataBytes() : settings.slots() * stride;
         Buffer memory = CacheMemory.allocate(
                 device,
@@ -116,12 +121,10 @@ public final class ExpertTiers {
         StreamedPass streamed = new StreamedPass(cache, blobs, scheduler, streamTable, ringBytes, groupSize);
         FetchedPass fetched =
                 own(owned, new FetchedPass(device, cache, blobs, scheduler, memory.bytes() - spareBytes, SPARE_SLOTS));
-        long spareOffset = memory.bytes() - spareBytes;
-        SharedSteps shared = own(
-                owned, SharedSteps.create(device, cache, table, spareOffset, misses.pull() ? SPARE_SLOTS : 0));
+        SharedSteps shared = own(owned, SharedSteps.create(device, cache, table, pulled, pullSlots));
         Supplier<ExpertWorkers> workers = misses.workers();
         if (workers != null && source.arena() != null && cache.slots() < layout.totalExperts()) {
-            meet(shared, workers.get(), device, source, pinned, blobs, memory, spareOffset, misses);
+            meet(shared, workers.get(), device, source, pinned, blobs, pulled, misses);
         }
         DevicePlacement placement = new DevicePlacement(new DevicePlacement.Parts(
                 blobs, cache, scheduler, streamed, fetched, table, shared, log, profile, settings, owned));
@@ -151,8 +154,7 @@ public final class ExpertTiers {
             TieredExpertSource source,
             PinnedRanges pinned,
             PlacedBlobs blobs,
-            Buffer memory,
-            long spareOffset,
+            Buffer pulled,
             MissSettings misses) {
         PcieShare share;
         String split;
@@ -161,7 +163,7 @@ public final class ExpertTiers {
             split = misses.linkShare().getAsDouble() + " of the misses over the link";
         } else {
             double processor = RateProbe.processorNanos(workers, source.arenaLayout(), blobs);
-            double link = RateProbe.linkNanos(device, source, pinned, memory, spareOffset);
+            double link = RateProbe.linkNanos(device, source, pinned, pulled);
             share = PcieShare.measured(misses.balanced(), processor, link);
             split = String.format(
                     Locale.ROOT,

@@ -62,7 +62,7 @@ final class RateProbe {
     }
 
     /** Nanoseconds to bring one registered blob over the link; a large number when none is registered. */
-    static double linkNanos(Device device, TieredExpertSource source, PinnedRanges pinned, Buffer target, long offset) {
+    static double linkNanos(Device device, TieredExpertSource source, PinnedRanges pinned, Buffer target) {
         ExpertArena arena = source.arena();
         if (arena == null) {
             return Integer.MAX_VALUE;
@@ -77,7 +77,7 @@ final class RateProbe {
                 for (int expert = 0; expert < layout.experts(layer) && copies < 4 * EXPERTS; expert++) {
                     int place = source.place(layer, expert);
                     if (place >= 0 && pinned.isPinned(layer, place)) {
-                        device.copyToDevice(arena.blob(layer, place), target, offset, stream);
+                        device.copyToDevice(arena.blob(layer, place), target, 0, stream);
                         copies++;
                     }
                 }

@@ -72,10 +72,10 @@ final class SharedSteps implements AutoCloseable {
     /**
      * Makes what the kernels need.
      *
-     * @param spareOffset where spare slots start in the cache's allocation
-     * @param spares how many there are; 0: misses are read in place
+     * @param spare memory for pulled blobs, which stays its owner's
+     * @param spares how many it holds; 0: misses are read in place
      */
-    static SharedSteps create(Device device, SlotCache cache, ResidencyTable table, long spareOffset, int spares) {
+    static SharedSteps create(Device device, SlotCache cache, ResidencyTable table, Buffer spare, int spares) {
         List<AutoCloseable> owned = new ArrayList<>();
         try {
             ResidencyTable planned = own(owned, ResidencyTable.create(device, cache.layout(), "planned experts"));
@@ -90,7 +90,7 @@ final class SharedSteps implements AutoCloseable {
                     cache,
                     table,
                     planned,
-                    cache.buffer().address() + spareOffset,
+                    spare.address(),
                     spares,
                     pulls,
                     state,
