@@ -1,5 +1,7 @@
 package dev.strata.cli;
 
+import dev.strata.config.Variables;
+import dev.strata.engine.Backends;
 import java.util.Optional;
 import picocli.CommandLine;
 
@@ -15,6 +17,7 @@ final class Version implements CommandLine.IVersionProvider {
     public String[] getVersion() {
         return new String[] {
             "strata " + number(),
+            "processor kernels for " + Backends.instructionSet(Variables.read(System.getenv())),
             "java " + Runtime.version() + ", " + System.getProperty("os.name") + " " + System.getProperty("os.arch")
         };
     }

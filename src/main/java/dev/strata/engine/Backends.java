@@ -4,6 +4,7 @@ import dev.strata.config.BackendChoice;
 import dev.strata.config.Options;
 import dev.strata.config.TierOptions;
 import dev.strata.config.Variable;
+import dev.strata.config.Variables;
 import dev.strata.cpu.CpuBackend;
 import dev.strata.cpu.CpuExpertWorkers;
 import dev.strata.cpu.CpuIsa;
@@ -135,11 +136,25 @@ public final class Backends {
     }
 
     private static CpuSettings settings(Options options) {
+        return settings(options.variables());
+    }
+
+    private static CpuSettings settings(Variables variables) {
         CpuSettings settings = CpuSettings.standard();
-        if (options.variables().isSet(Variable.CPU_ISA)) {
+        if (variables.isSet(Variable.CPU_ISA)) {
             settings = settings.withCap(
-                    CpuIsa.parse(options.variables().text(Variable.CPU_ISA).orElseThrow()));
+                    CpuIsa.parse(variables.text(Variable.CPU_ISA).orElseThrow()));
         }
         return settings;
+    }
+
+    /** The instruction set that the C++ kernels use here, capped by {@link Variable#CPU_ISA}; {@code none} and why without kernels. */
+    public static String instructionSet(Variables variables) {
+        if (!CpuBackend.isAvailable()) {
+            return "none (" + CpuBackend.reason() + ")";
+        }
+        try (CpuBackend backend = CpuBackend.create(settings(variables).withThreads(1))) {
+            return backend.isa().label();
+        }
     }
 }

@@ -19,7 +19,6 @@ import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -247,7 +246,8 @@ public final class Engine implements InferenceService, AutoCloseable {
     @Override
     public Map<String, Object> status() {
         Map<String, Object> status = new LinkedHashMap<>();
-        facts.forEach((name, value) -> status.put(name, value instanceof Supplier<?> live ? live.get() : value));
+        facts.forEach((name, value) ->
+                status.put(name, value instanceof LiveFigures live ? live.of(parts.counters()) : value));
         status.put("state", state.name());
         status.put("context", info.contextLength());
         status.put("parallel", parts.parallel());

@@ -26,8 +26,11 @@ final class EngineCounters {
     /** Longest time between two decode passes while answers were being generated. */
     final AtomicLong longestGapNanos = new AtomicLong();
 
-    void gap(long nanos) {
+    final SharingWindow sharing = new SharingWindow();
+
+    void gap(long now, long nanos) {
         longestGapNanos.accumulateAndGet(nanos, Math::max);
+        sharing.gap(now, nanos);
     }
 
     /** All figures by name, for status pages and metrics. */
@@ -50,6 +53,7 @@ final class EngineCounters {
         values.put("tokens_per_decode_row", ratio(tokensGenerated.sum(), decodeRows.sum()));
         values.put("preemptions", preemptions.sum());
         values.put("longest_gap_ms", longestGapNanos.get() / 1e6);
+        values.put("last_10_s", sharing.figures(System.nanoTime()));
         return values;
     }
 

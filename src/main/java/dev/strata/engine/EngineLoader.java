@@ -6,6 +6,7 @@ import dev.strata.config.EngineOptions;
 import dev.strata.config.Options;
 import dev.strata.config.SamplingDefaults;
 import dev.strata.model.ModelConfig;
+import dev.strata.model.ModelConfigReader;
 import dev.strata.tokenizer.Tokenizer;
 import dev.strata.tokenizer.TokenizerLoader;
 import java.io.IOException;
@@ -58,12 +59,13 @@ public final class EngineLoader {
                     session);
             engine.start();
             LOG.info(
-                    "{}: {} with {} parameters, context {}, on {}, loaded in {} ms",
+                    "{}: {} with {} parameters, context {}, on {}, processor kernels for {}, loaded in {} ms",
                     engine.model().id(),
                     config.architecture().modelType(),
                     config.parameters(),
                     session.context(),
                     session.backend().description(),
+                    Backends.instructionSet(options.variables()),
                     (System.nanoTime() - start) / 1_000_000);
             return engine;
         } catch (RuntimeException | Error e) {
@@ -154,11 +156,14 @@ public final class EngineLoader {
         facts.put("draft_layer", session.model().canDraft());
         facts.put("suffix_draft", engine.speculation().lookupLength());
         facts.put("deterministic", engine.deterministic());
-        Supplier<Object> experts = () -> session.home().figures();
-        facts.put("experts", experts);
+        facts.put("cpu_isa", Backends.instructionSet(options.variables()));
+        MonitorFigures monitor =
+                new MonitorFigures(session, ModelConfigReader.hyperparameters(session.files()));
+        facts.put("experts", (LiveFigures) counters -> session.home().figures());
+        facts.put("tiers", (LiveFigures) monitor::tiers);
+        facts.put("memory", (LiveFigures) counters -> monitor.memory());
         if (!session.ngramFigures().isEmpty()) {
-            Supplier<Object> ngram = session::ngramFigures;
-            facts.put("ngram", ngram);
+            facts.put("ngram", (LiveFigures) counters -> session.ngramFigures());
         }
         return facts;
     }

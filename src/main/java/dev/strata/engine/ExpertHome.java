@@ -46,6 +46,9 @@ import org.slf4j.LoggerFactory;
 final class ExpertHome implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ExpertHome.class);
 
+    /** Where experts are read from, whoever owns it. */
+    private final ExpertSource experts;
+
     private final @Nullable ExpertSource source;
     private final @Nullable PinnedRanges pinned;
     private final @Nullable DeferredPlacement deferred;
@@ -53,10 +56,12 @@ final class ExpertHome implements AutoCloseable {
     private final Optional<Path> profileSave;
 
     private ExpertHome(
+            ExpertSource experts,
             @Nullable ExpertSource source,
             @Nullable PinnedRanges pinned,
             @Nullable DeferredPlacement deferred,
             Optional<Path> profileSave) {
+        this.experts = experts;
         this.source = source;
         this.pinned = pinned;
         this.deferred = deferred;
@@ -109,14 +114,15 @@ final class ExpertHome implements AutoCloseable {
             return place(files, backend, device, options, room, shared.source(), table, false);
         }
         if (device != null && fits(files, device, options, room)) {
-            Model model = ModelLoader.load(files, backend, room, ExpertSources.mapped(files), table);
-            return new Loaded(model, new ExpertHome(null, null, null, Optional.empty()));
+            ExpertSource mapped = ExpertSources.mapped(files);
+            Model model = ModelLoader.load(files, backend, room, mapped, table);
+            return new Loaded(model, new ExpertHome(mapped, null, null, null, Optional.empty()));
         }
         ExpertSource source = ExpertSources.open(files, options, device != null);
         try {
             if (device == null || !(source instanceof TieredExpertSource tiered)) {
                 Model model = ModelLoader.load(files, backend, room, source, table);
-                return new Loaded(model, new ExpertHome(null, null, null, Optional.empty()));
+                return new Loaded(model, new ExpertHome(source, null, null, null, Optional.empty()));
             }
             return place(files, backend, device, options, room, tiered, table, true);
         } catch (RuntimeException | Error failed) {
@@ -154,7 +160,7 @@ final class ExpertHome implements AutoCloseable {
         PinnedRanges pinned = pin(device, source, options, profile);
         DeferredPlacement deferred = DeferredPlacement.create(device, layout);
         ExpertHome home = new ExpertHome(
-                owned ? source : null, pinned, deferred, options.tiers().profileSave());
+                source, owned ? source : null, pinned, deferred, options.tiers().profileSave());
         Model model = ModelLoader.load(files, backend, room, deferred, table);
         try {
             warm(model);
@@ -238,14 +244,18 @@ final class ExpertHome implements AutoCloseable {
         return placement;
     }
 
+    /** Where experts are read from. */
+    ExpertSource experts() {
+        return experts;
+    }
+
     /** Where experts are and how they are reached, by name; figures may be a step old. */
     Map<String, Object> figures() {
         Map<String, Object> figures = new LinkedHashMap<>();
         if (pinned != null) {
             figures.put("pinned_bytes", pinned.bytes());
         }
-        ExpertSource from = source;
-        if (from instanceof TieredExpertSource tiered) {
+        if (experts instanceof TieredExpertSource tiered) {
             figures.put("ram_bytes", tiered.residentBytes());
             if (tiered.rest() instanceof FileReads reads) {
                 ReadCounters counters = reads.counters();

@@ -59,6 +59,7 @@ final class StepLoop implements Runnable {
     private volatile long passStarted;
     private boolean prompts;
     private boolean embeddingNext;
+    private boolean bothWork;
     private long lastDecode;
     private int failures;
 
@@ -205,6 +206,7 @@ final class StepLoop implements Runnable {
             model.promptFinished();
         }
         prompts = reads || job != null;
+        bothWork = decodes && (reads || job != null);
         if (!decodes) {
             lastDecode = 0;
         }
@@ -371,15 +373,25 @@ final class StepLoop implements Runnable {
         if (reads) {
             counters.readPasses.increment();
             counters.readNanos.add(now - started);
-            balance.didRead(now - started);
+            didRead(started, now);
         } else {
             counters.decodePasses.increment();
             counters.decodeNanos.add(now - started);
             balance.didDecode(now - started);
+            if (bothWork) {
+                counters.sharing.decode(now, now - started);
+            }
             if (lastDecode != 0) {
-                counters.gap(now - lastDecode);
+                counters.gap(now, now - lastDecode);
             }
             lastDecode = now;
+        }
+    }
+
+    private void didRead(long started, long now) {
+        balance.didRead(now - started);
+        if (bothWork) {
+            counters.sharing.read(now, now - started);
         }
     }
 
@@ -480,7 +492,7 @@ final class StepLoop implements Runnable {
         } finally {
             passStarted = 0;
         }
-        balance.didRead(System.nanoTime() - started);
+        didRead(started, System.nanoTime());
         if (job.result.isDone()) {
             store.release(sequence);
             embeddings.remove();

@@ -12,6 +12,7 @@ import dev.strata.config.EngineOptions;
 import dev.strata.config.Options;
 import dev.strata.config.Variables;
 import dev.strata.device.KvFormat;
+import dev.strata.engine.Backends;
 import dev.strata.format.Shared;
 import dev.strata.server.ServerOptions;
 import java.io.IOException;
@@ -140,6 +141,38 @@ class GoldenChatTest {
             serving = own;
             other.close();
         }
+    }
+
+    @Test
+    void theStatusTellsOfTiersMemoryAndSlots() throws IOException, InterruptedException {
+        JsonNode before = status();
+        JsonNode ignored = post("/v1/chat/completions", chat(conversations.get(0)));
+        assertTrue(ignored.has("choices"));
+        JsonNode engine = status();
+        String tier = engine.get("tiers").fieldNames().next();
+        assertTrue(
+                engine.at("/tiers/" + tier + "/lookups").asLong()
+                        > before.at("/tiers/" + tier + "/lookups").asLong(),
+                engine.toString());
+        long total = engine.at("/memory/ram/total_bytes").asLong();
+        assertTrue(total > 1L << 30, engine.toString());
+        JsonNode holder = engine.get("memory").get(engine.get("memory").has("vram") ? "vram" : "ram");
+        for (String part : List.of("keys_and_values_bytes", "states_bytes")) {
+            assertTrue(holder.get(part).asLong() > 0 && holder.get(part).asLong() < total, part + " in " + holder);
+        }
+        assertEquals(2, engine.get("slots").size());
+        assertEquals(Backends.instructionSet(Variables.defaults()), engine.get("cpu_isa").asText());
+        HttpResponse<String> slots = client.send(
+                HttpRequest.newBuilder(URI.create(serving.server().address() + "/slots")).build(),
+                HttpResponse.BodyHandlers.ofString());
+        assertTrue(json.readTree(slots.body()).get(0).get("n_tokens").asInt() > 0, slots.body());
+    }
+
+    private JsonNode status() throws IOException, InterruptedException {
+        HttpResponse<String> response = client.send(
+                HttpRequest.newBuilder(URI.create(serving.server().address() + "/v1/status")).build(),
+                HttpResponse.BodyHandlers.ofString());
+        return json.readTree(response.body()).get("engine");
     }
 
     @Test

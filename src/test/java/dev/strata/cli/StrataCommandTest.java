@@ -3,6 +3,8 @@ package dev.strata.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.strata.config.Variables;
+import dev.strata.engine.Backends;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import org.junit.jupiter.api.Test;
@@ -25,6 +27,9 @@ class StrataCommandTest {
     void versionSaysTheBuildAndTheJava() {
         assertEquals(0, run("--version"));
         assertTrue(out.toString().startsWith("strata "), out.toString());
+        assertTrue(
+                out.toString().contains("processor kernels for " + Backends.instructionSet(Variables.defaults())),
+                out.toString());
         assertTrue(out.toString().contains("java " + Runtime.version()), out.toString());
     }
 

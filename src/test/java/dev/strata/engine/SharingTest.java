@@ -1,0 +1,87 @@
+package dev.strata.engine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.strata.device.Batch;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Prompts and answers share the model as STRATA_BATCH_DECODE_SHARE says. */
+class SharingTest {
+    private static final long SECOND = 1_000_000_000L;
+
+    /** Runs both for ten seconds of a clock of its own: chunks of 900 ms, steps of 7 ms. */
+    @ParameterizedTest
+    @ValueSource(doubles = {0, 0.25, 0.5, 0.9})
+    void decodingGetsItsShareOverTenSeconds(double share) {
+        Balance balance = new Balance(share);
+        SharingWindow window = new SharingWindow();
+        long now = 0;
+        long lastDecode = 0;
+        while (now < 10 * SECOND - 1) {
+            boolean read = balance.readNext(true, true);
+            long took = Math.min(read ? 900_000_000L : 7_000_000L, 10 * SECOND - 1 - now);
+            now += took;
+            if (read) {
+                balance.didRead(took);
+                window.read(now, took);
+            } else {
+                balance.didDecode(took);
+                window.decode(now, took);
+                window.gap(now, now - lastDecode);
+                lastDecode = now;
+            }
+        }
+        Map<String, Object> figures = window.figures(now);
+        assertEquals(share, number(figures, "decode_share"), 0.1);
+        assertEquals(900.0, number(figures, "longest_chunk_ms"), 1e-6);
+        double gap = number(figures, "longest_gap_ms");
+        assertTrue(gap <= 907.0001, "one chunk and one step, not " + gap);
+        assertFalse(window.figures(now + 11 * SECOND).containsKey("decode_share"), "ten seconds later all is forgotten");
+    }
+
+    private static double number(Map<String, Object> figures, String name) {
+        return figures.get(name) instanceof Double value ? value : Double.NaN;
+    }
+
+    @Test
+    void answersNeverWaitForTwoChunksInARow() {
+        EngineFixture.Builder builder = new EngineFixture.Builder();
+        builder.parallel = 3;
+        builder.pages = 200;
+        try (EngineFixture fixture = builder.start()) {
+            Collector answer = new Collector();
+            fixture.engine.generate(
+                    EngineFixture.request(EngineFixture.prompt(EngineFixture.tokens(20, 1)), 2000), answer);
+            answer.awaitBegun();
+            Collector prompt = new Collector();
+            fixture.engine.generate(
+                    EngineFixture.request(EngineFixture.prompt(EngineFixture.tokens(1500, 2)), 1), prompt);
+            // Embeddings are prompts too.
+            assertEquals(1, fixture.engine.embed(List.of(EngineFixture.prompt(EngineFixture.tokens(600, 3))), true).size());
+            prompt.awaitEnd();
+            int chunks = 0;
+            boolean answering = false;
+            int position = 0;
+            for (Batch pass : fixture.model.passes) {
+                boolean decode = pass.rows() == 1 && pass.segments().getFirst().past() >= 20;
+                if (decode) {
+                    position = pass.segments().getFirst().past();
+                    answering = position < 2018;
+                    chunks = 0;
+                } else if (answering) {
+                    chunks++;
+                    assertTrue(chunks <= 1, "two chunks while an answer waited at " + position);
+                }
+            }
+            answer.awaitEnd();
+            Map<?, ?> counters = (Map<?, ?>) fixture.engine.status().get("counters");
+            assertTrue(counters.get("last_10_s") instanceof Map<?, ?> sharing && sharing.containsKey("decode_share"));
+        }
+    }
+}
