@@ -157,8 +157,10 @@ public final class EngineLoader {
         facts.put("suffix_draft", engine.speculation().lookupLength());
         facts.put("deterministic", engine.deterministic());
         facts.put("cpu_isa", Backends.instructionSet(options.variables()));
+        StateMemory states = StateMemory.of(session.model(), engine, session.context());
+        LOG.info("{}", states.line(engine.parallel()));
         MonitorFigures monitor =
-                new MonitorFigures(session, ModelConfigReader.hyperparameters(session.files()));
+                new MonitorFigures(session, ModelConfigReader.hyperparameters(session.files()), states);
         facts.put("experts", (LiveFigures) counters -> session.home().figures());
         facts.put("tiers", (LiveFigures) monitor::tiers);
         facts.put("memory", (LiveFigures) counters -> monitor.memory());

@@ -10,7 +10,6 @@ import dev.strata.expert.TieredExpertSource;
 import dev.strata.format.TensorEntry;
 import dev.strata.memory.HostMemory;
 import dev.strata.model.Hyperparameters;
-import dev.strata.model.Model.StateSizes;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -23,12 +22,14 @@ final class MonitorFigures {
     private final ModelSession session;
     private final Hyperparameters.Experts experts;
     private final int layers;
+    private final StateMemory states;
     private final @Nullable Device device;
     private final long deviceUsed;
     private final long hostBytes;
     private final long weightBytes;
 
-    MonitorFigures(ModelSession session, Hyperparameters sizes) {
+    MonitorFigures(ModelSession session, Hyperparameters sizes, StateMemory states) {
+        this.states = states;
         this.session = session;
         experts = sizes.experts();
         layers = session.model().config().layers();
@@ -74,9 +75,6 @@ final class MonitorFigures {
 
     /** {@code {PLACE: {PART_bytes, total_bytes}}}. */
     Map<String, Object> memory() {
-        StateSizes sizes = session.model().stateSizes();
-        long keysAndValues = sizes.page() * session.model().pages();
-        long states = sizes.slot() * session.model().slots();
         Map<String, Object> memory = new LinkedHashMap<>();
         Map<String, Object> ram = new LinkedHashMap<>();
         DevicePlacement placed = session.home().placement();
@@ -87,15 +85,17 @@ final class MonitorFigures {
         }
         if (device == null) {
             ram.put(own ? "other_weights_bytes" : "mapped_weights_bytes", own ? rest() : weightBytes);
-            ram.put("keys_and_values_bytes", keysAndValues);
-            ram.put("states_bytes", states);
+            ram.put("sequences_bytes", states.runningBytes());
+            ram.put("prefix_cache_bytes", states.cacheBytes());
         } else {
             Map<String, Object> vram = new LinkedHashMap<>();
             long cache = placed == null ? 0 : placed.cache().buffer().bytes();
             vram.put("expert_cache_bytes", cache);
-            vram.put("keys_and_values_bytes", keysAndValues);
-            vram.put("states_bytes", states);
-            vram.put("weights_and_work_bytes", Math.max(0, deviceUsed - cache - keysAndValues - states));
+            vram.put("sequences_bytes", states.runningBytes());
+            vram.put("prefix_cache_bytes", states.cacheBytes());
+            vram.put(
+                    "weights_and_work_bytes",
+                    Math.max(0, deviceUsed - cache - states.runningBytes() - states.cacheBytes()));
             vram.put("total_bytes", device.totalBytes());
             memory.put("vram", vram);
         }

@@ -4,7 +4,10 @@ import dev.strata.device.Batch;
 import dev.strata.engine.PrefixNode.Checkpoint;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * their states was kept, others anywhere. Knows no model: it holds pages and slots by number. Used by one thread.
  *
  * <p>What is used least recently goes first, with two exceptions: the newest checkpoint of a system prompt stays, and a request never
- * pushes out a longer text that was used lately, unless pages are needed to run at all.
+ * pushes out longer texts that were used lately, unless pages are needed to run at all. States on the way to later ones of the same text may go.
  */
 final class PrefixTree {
     /** A text counts as live for this many matches after its last use. */
@@ -187,12 +190,14 @@ final class PrefixTree {
      */
     boolean dropCheckpoint(int requester) {
         Checkpoint stays = newestRoot();
-        Checkpoint live = longestLive(requester);
+        Set<Checkpoint> covered = covered();
         Checkpoint oldest = null;
         for (Checkpoint checkpoint : checkpoints) {
+            boolean live =
+                    checkpoint.position > requester && isLive(checkpoint.node) && !covered.contains(checkpoint);
             if (checkpoint.pins == 0
                     && checkpoint != stays
-                    && checkpoint != live
+                    && !live
                     && (oldest == null || checkpoint.lastUsed < oldest.lastUsed)) {
                 oldest = checkpoint;
             }
@@ -205,17 +210,40 @@ final class PrefixTree {
         return true;
     }
 
+    /** Checkpoints on the way to later ones: without them a text begins a little earlier, but it is not lost. */
+    private Set<Checkpoint> covered() {
+        Set<Checkpoint> covered = new HashSet<>();
+        for (Checkpoint end : checkpoints) {
+            for (PrefixNode node = end.node; node != null; node = node.parent) {
+                for (Checkpoint checkpoint : node.checkpoints) {
+                    if (checkpoint.position < end.position) {
+                        covered.add(checkpoint);
+                    }
+                }
+            }
+        }
+        return covered;
+    }
+
+    private boolean isLive(PrefixNode node) {
+        return tick - node.lastUsed < LIVE;
+    }
+
     /**
-     * Gives up one page's text for a request over {@code requester} tokens. Pages that a sequence holds too do not become free by it.
+     * Gives up one page's text for a request over {@code requester} tokens: others' longer live texts and the newest system prompt last.
+     * Pages that a sequence holds too do not become free by it.
      *
      * @return whether a text was given up
      */
     boolean dropPage(int requester) {
-        Checkpoint live = longestLive(requester);
-        PrefixNode spared = recurrent ? (live == null ? null : live.node) : longestLiveLeaf(requester);
-        PrefixNode oldest = oldestLeaf(root, spared, null);
-        if (oldest == null && spared != null) {
-            oldest = oldestLeaf(root, null, null);
+        Checkpoint stays = newestRoot();
+        PrefixNode system = stays == null ? null : stays.node;
+        PrefixNode oldest = oldestLeaf(leaf -> leaf != system && !(leaf.end() > requester && isLive(leaf)));
+        if (oldest == null) {
+            oldest = oldestLeaf(leaf -> leaf != system);
+        }
+        if (oldest == null) {
+            oldest = oldestLeaf(leaf -> true);
         }
         if (oldest == null) {
             return false;
@@ -227,7 +255,7 @@ final class PrefixTree {
     /** Gives everything back. */
     void clear() {
         while (true) {
-            PrefixNode leaf = oldestLeaf(root, null, null);
+            PrefixNode leaf = oldestLeaf(each -> true);
             if (leaf == null) {
                 return;
             }
@@ -245,41 +273,19 @@ final class PrefixTree {
         return newest;
     }
 
-    /** The checkpoint of the longest text used lately, when it is longer than the requester's. */
-    private @Nullable Checkpoint longestLive(int requester) {
-        Checkpoint longest = null;
-        for (Checkpoint checkpoint : checkpoints) {
-            if (checkpoint.position > requester
-                    && tick - checkpoint.node.lastUsed < LIVE
-                    && (longest == null || checkpoint.position > longest.position)) {
-                longest = checkpoint;
-            }
-        }
-        return longest;
+    private @Nullable PrefixNode oldestLeaf(Predicate<PrefixNode> allowed) {
+        return oldestLeaf(root, allowed, null);
     }
 
-    private @Nullable PrefixNode longestLiveLeaf(int requester) {
-        PrefixNode longest = deepest(root, null);
-        return longest != null && longest.end() > requester ? longest : null;
-    }
-
-    private @Nullable PrefixNode deepest(PrefixNode node, @Nullable PrefixNode best) {
-        PrefixNode longest = best;
-        for (PrefixNode child : node.children) {
-            if (tick - child.lastUsed < LIVE && (longest == null || child.end() > longest.end())) {
-                longest = child;
-            }
-            longest = deepest(child, longest);
-        }
-        return longest;
-    }
-
-    private @Nullable PrefixNode oldestLeaf(PrefixNode node, @Nullable PrefixNode spared, @Nullable PrefixNode best) {
+    private static @Nullable PrefixNode oldestLeaf(
+            PrefixNode node, Predicate<PrefixNode> allowed, @Nullable PrefixNode best) {
         PrefixNode oldest = best;
         for (PrefixNode child : node.children) {
             if (!child.children.isEmpty()) {
-                oldest = oldestLeaf(child, spared, oldest);
-            } else if (child != spared && !pinned(child) && (oldest == null || child.lastUsed < oldest.lastUsed)) {
+                oldest = oldestLeaf(child, allowed, oldest);
+            } else if (!pinned(child)
+                    && (oldest == null || child.lastUsed < oldest.lastUsed)
+                    && allowed.test(child)) {
                 oldest = child;
             }
         }

@@ -157,7 +157,7 @@ class GoldenChatTest {
         long total = engine.at("/memory/ram/total_bytes").asLong();
         assertTrue(total > 1L << 30, engine.toString());
         JsonNode holder = engine.get("memory").get(engine.get("memory").has("vram") ? "vram" : "ram");
-        for (String part : List.of("keys_and_values_bytes", "states_bytes")) {
+        for (String part : List.of("sequences_bytes", "prefix_cache_bytes")) {
             assertTrue(holder.get(part).asLong() > 0 && holder.get(part).asLong() < total, part + " in " + holder);
         }
         assertEquals(2, engine.get("slots").size());

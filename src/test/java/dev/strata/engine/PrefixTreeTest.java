@@ -157,6 +157,44 @@ class PrefixTreeTest {
     }
 
     @Test
+    void aShortRequestPushesOutNoneOfSeveralConversations() {
+        int[] first = text(500, 1);
+        int[] second = text(400, 2);
+        int[] own = take(500);
+        PrefixNode middle = tree.insert(first, 128, own);
+        assertNotNull(middle);
+        tree.keep(middle, 128, slots.take(), false);
+        PrefixNode end = tree.insert(first, 500, own);
+        assertNotNull(end);
+        tree.keep(end, 500, slots.take(), false);
+        release(own);
+        cache(second, false);
+        assertTrue(tree.dropCheckpoint(40), "states on the way to later ones may go");
+        assertFalse(tree.dropCheckpoint(40));
+        assertEquals(500, matched(text(600, 1)));
+        assertEquals(400, matched(text(600, 2)));
+        for (int i = 0; i < 64; i++) {
+            matched(text(600, 2));
+        }
+        assertTrue(tree.dropCheckpoint(40), "the first one has not been used for long");
+        assertEquals(400, matched(text(600, 2)));
+    }
+
+    @Test
+    void theSystemPromptOutlivesLiveTextsWhenPagesAreShort() {
+        cache(text(70, 1), true);
+        cache(text(500, 2), false);
+        for (int i = 0; i < 70; i++) {
+            matched(text(600, 2));
+        }
+        assertTrue(tree.dropPage(40));
+        assertEquals(0, matched(text(600, 2)));
+        assertEquals(70, matched(text(80, 1)));
+        assertTrue(tree.dropPage(40));
+        assertEquals(0, pages.heldInAll());
+    }
+
+    @Test
     void pagesOfTheLongTextGoLast() {
         cache(text(500, 1), false);
         cache(text(30, 2), false);
