@@ -101,7 +101,7 @@ STRATA_KERNEL(128, attention_inputs, const float* projected, const float* keys, 
     } else {
         for (int d = lane; d < head_size; d += 32) {
             if (format == KV_F16) {
-                ((u16*)data)[vector * head_size + d] = to_half(v[d]);
+                ((u16*)data)[vector * head_size + d] = to_half(in_half_range(v[d]));
             } else {
                 ((float*)data)[vector * head_size + d] = v[d];
             }

@@ -76,6 +76,19 @@ STRATA_KERNEL(256, group_pairs, const int* ids, int pairs, int used, const int* 
     }
 }
 
+// Activations in the order of the pairs of experts first .. first + count - 1: out[i] = from[sources[i]]. A thread eight values.
+STRATA_KERNEL(256, gather_halves, const u16* from, const int* sources, const int* starts, int first, int count, int padded,
+              u16* out) {
+    wait_for_previous_kernel();
+    int chunks = padded >> 3;
+    long long begin = (long long)starts[first] * chunks, end = (long long)starts[first + count] * chunks;
+    for (long long i = begin + (long long)blockIdx.x * 256 + threadIdx.x; i < end; i += (long long)gridDim.x * 256) {
+        long long row = i / chunks;
+        int chunk = (int)(i % chunks);
+        ((Word4*)out)[i] = ((const Word4*)from)[(long long)sources[row] * chunks + chunk];
+    }
+}
+
 // out[row] = sum over j of weights[row][j] * results[place of pair]; float16 or float32 results. With `others`, pairs whose expert has
 // no blob in the table are taken from there (float32, by pair). One block a row.
 STRATA_KERNEL(256, combine_pairs, const void* results, int halves, const int* places, const float* weights, int used,

@@ -17,6 +17,9 @@ typedef unsigned long long u64;
 // A kernel by its plain name, without C++ mangling. Parameters are packed with natural alignment by the host.
 #ifndef STRATA_EMULATED
 #define STRATA_KERNEL(threads, name, ...) extern "C" __global__ void __launch_bounds__(threads) name(__VA_ARGS__)
+// The same for blocks that have a multiprocessor to themselves.
+#define STRATA_KERNEL_ALONE(threads, name, ...) \
+    extern "C" __global__ void __launch_bounds__(threads, 1) name(__VA_ARGS__)
 #define STRATA_DYNAMIC_SHARED(name) extern __shared__ __align__(128) u8 name[]
 #define STRATA_TABLE static __device__ const
 #endif

@@ -91,6 +91,7 @@ struct Registration {
     static void name(__VA_ARGS__);                                     \
     static ::emulator::Registration register_##name(#name, &name); \
     static void name(__VA_ARGS__)
+#define STRATA_KERNEL_ALONE STRATA_KERNEL
 #define STRATA_DYNAMIC_SHARED(name) unsigned char* name = ::emulator::dynamic_shared()
 #define STRATA_TABLE static const
 #define STRATA_INLINE_EMULATED static inline

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <vector>
 
 // Saves the callee-saved registers and the stack pointer of one fiber and takes up another.
@@ -19,7 +20,7 @@ namespace {
 
 constexpr size_t STACK_BYTES = 96 * 1024;
 
-enum class Wait { NONE, WARP, BLOCK, DONE };
+enum class Wait { NONE, WARP, BLOCK, OTHERS, DONE };
 
 struct Fiber {
     void* stack_pointer = nullptr;
@@ -36,6 +37,15 @@ struct Warp {
 std::vector<Fiber> fibers;
 std::vector<Warp> warps;
 std::vector<unsigned char> shared_memory;
+
+// Barriers of part of a block: threads that have come, meetings that are over.
+struct Meeting {
+    int come = 0;
+    unsigned over = 0;
+};
+std::map<int, Meeting> meetings;
+std::map<const void*, int> missing;
+constexpr long MOST_ROUNDS = 10000000;
 void* scheduler_stack_pointer;
 Fiber* current;
 const Launch* running;
@@ -106,15 +116,16 @@ void resume(Fiber& fiber) {
 // Runs the lanes of one warp until all of them wait for the block or are done.
 void run_warp(unsigned first, unsigned end) {
     for (;;) {
-        unsigned at_warp = 0, at_block = 0;
+        unsigned at_warp = 0, at_block = 0, giving_way = 0;
         for (unsigned i = first; i < end; i++) {
             if (fibers[i].wait == Wait::NONE) {
                 resume(fibers[i]);
             }
             at_warp += fibers[i].wait == Wait::WARP;
             at_block += fibers[i].wait == Wait::BLOCK;
+            giving_way += fibers[i].wait == Wait::OTHERS;
         }
-        if (at_warp == 0) {
+        if (at_warp == 0 || giving_way != 0) {
             return;
         }
         if (at_block != 0) {
@@ -132,14 +143,27 @@ void run_block(unsigned threads) {
     for (unsigned i = 0; i < threads; i++) {
         prepare(fibers[i], i);
     }
-    for (;;) {
-        unsigned waiting = 0, done = 0;
+    missing.clear();
+    meetings.clear();
+    for (long rounds = 0;; rounds++) {
+        unsigned waiting = 0, giving_way = 0;
         for (unsigned first = 0; first < threads; first += 32) {
             run_warp(first, std::min(first + 32, threads));
         }
         for (unsigned i = 0; i < threads; i++) {
             waiting += fibers[i].wait == Wait::BLOCK;
-            done += fibers[i].wait == Wait::DONE;
+            giving_way += fibers[i].wait == Wait::OTHERS;
+        }
+        if (giving_way != 0) {
+            if (rounds > MOST_ROUNDS) {
+                stuck("threads that wait for each other");
+            }
+            for (unsigned i = 0; i < threads; i++) {
+                if (fibers[i].wait == Wait::OTHERS) {
+                    fibers[i].wait = Wait::NONE;
+                }
+            }
+            continue;
         }
         if (waiting == 0) {
             return;
@@ -166,9 +190,26 @@ const unsigned char* exchange(const void* value, int bytes) {
     return values;
 }
 
+void yield() { give_way(Wait::OTHERS); }
+
+void meet(int number, int threads) {
+    Meeting& meeting = meetings[number];
+    unsigned before = meeting.over;
+    if (++meeting.come == threads) {
+        meeting.come = 0;
+        meeting.over++;
+        return;
+    }
+    while (meeting.over == before) {
+        yield();
+    }
+}
+
+int& missing_bytes(const void* barrier) { return missing[barrier]; }
+
 unsigned char* dynamic_shared() {
     uintptr_t base = reinterpret_cast<uintptr_t>(shared_memory.data());
-    return reinterpret_cast<unsigned char*>((base + 127) / 128 * 128);
+    return reinterpret_cast<unsigned char*>((base + 1023) / 1024 * 1024);
 }
 
 void run(const Launch& launch) {
@@ -182,7 +223,7 @@ void run(const Launch& launch) {
     if (warps.size() < (threads + 31) / 32) {
         warps.resize((threads + 31) / 32);
     }
-    shared_memory.assign(launch.shared_bytes + 256, 0xcd);
+    shared_memory.assign(launch.shared_bytes + 1280, 0xcd);
     for (unsigned z = 0; z < launch.grid.z; z++) {
         for (unsigned y = 0; y < launch.grid.y; y++) {
             for (unsigned x = 0; x < launch.grid.x; x++) {

@@ -21,6 +21,7 @@ final class AttentionKernels {
     private final StepRecord step;
     private final RopeTables ropes;
     private final CudaOptions options;
+    private final boolean groups;
     private final Kernel inputs;
     private final Kernel plain;
     private final Kernel merge;
@@ -32,13 +33,15 @@ final class AttentionKernels {
             Kernels kernels,
             StepRecord step,
             RopeTables ropes,
-            CudaOptions options) {
+            CudaOptions options,
+            boolean groups) {
         this.launcher = launcher;
         this.scratch = scratch;
         this.kernels = kernels;
         this.step = step;
         this.ropes = ropes;
         this.options = options;
+        this.groups = groups;
         this.inputs = kernels.get("attention_inputs");
         this.plain = kernels.get("attention_plain");
         this.merge = kernels.get("attention_merge");
@@ -148,6 +151,11 @@ final class AttentionKernels {
 
     private void prompt(AttentionShape shape, Tensor queries, CudaStates.Kv kv, @Nullable Tensor gates, Tensor out) {
         int group = shape.heads() / shape.kvHeads();
+        GroupTiles groupTiles = groups && kv.format() == KvFormat.F16 ? GroupTiles.of(shape.headSize()) : null;
+        if (groupTiles != null) {
+            promptByGroups(groupTiles, shape, queries, kv, gates, out);
+            return;
+        }
         int shared = 3 * 128 * shape.headSize();
         head(shape, queries)
                 .real(shape.scale())
@@ -165,6 +173,57 @@ final class AttentionKernels {
                         shape.kvHeads(),
                         step.segments(),
                         128,
+                        shared);
+    }
+
+    /** Sizes of attention_hopper.cu. */
+    private record GroupTiles(int groups, int slots) {
+        static @Nullable GroupTiles of(int headSize) {
+            return switch (headSize) {
+                case 64 -> new GroupTiles(3, 12);
+                case 128 -> new GroupTiles(3, 10);
+                case 256 -> new GroupTiles(2, 5);
+                default -> null;
+            };
+        }
+
+        int sharedBytes(int headSize) {
+            return 1024 + (groups + slots) * 128 * headSize + 16 * slots;
+        }
+    }
+
+    private void promptByGroups(
+            GroupTiles tiles,
+            AttentionShape shape,
+            Tensor queries,
+            CudaStates.Kv kv,
+            @Nullable Tensor gates,
+            Tensor out) {
+        int size = shape.headSize();
+        long vectors = kv.keys().bytes() / 2 / size;
+        int group = shape.heads() / shape.kvHeads();
+        int shared = tiles.sharedBytes(size);
+        Kernel kernel = tiled.computeIfAbsent("attention_hopper_" + size, name -> kernels.get(name, shared));
+        launcher.begin()
+                .matrix(kv.keys().address(), size, vectors)
+                .matrix(kv.values().address(), size, vectors)
+                .tensor(queries)
+                .integer(shape.heads())
+                .integer(shape.kvHeads())
+                .real(shape.scale())
+                .address(step.firstRows())
+                .address(step.counts())
+                .address(step.pasts())
+                .address(step.segmentBases())
+                .address(step.pages())
+                .tensor(gates)
+                .tensor(out)
+                .launch(
+                        kernel,
+                        Math.ceilDiv((long) step.longestSegment() * group, 64 * tiles.groups()),
+                        shape.kvHeads(),
+                        step.segments(),
+                        128 * (tiles.groups() + 1),
                         shared);
     }
 

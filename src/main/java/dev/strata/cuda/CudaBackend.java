@@ -174,7 +174,10 @@ public final class CudaBackend implements Backend {
     @Override
     public LayerState.Kv kv(AttentionShape shape, KvFormat format, int pages) {
         ops.memoryMade();
-        return CudaStates.Kv.create(states, shape, format, pages);
+        CudaStates.Kv kv = CudaStates.Kv.create(states, shape, format, pages);
+        // Whole pages are multiplied, with weight 0 where nothing was written: that must be a number.
+        device.fill(kv.values(), 0, kv.values().bytes(), 0, stream);
+        return kv;
     }
 
     @Override

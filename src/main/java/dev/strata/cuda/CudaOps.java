@@ -75,15 +75,18 @@ final class CudaOps implements Ops, AutoCloseable {
         int sharedBytes = device.sharedMemoryOfABlock() - (8 << 10);
         this.decodeProducts = new DecodeProducts(launcher, kernels, types, options, sharedBytes);
         this.decodeExperts = new DecodeExperts(launcher, scratch, kernels, types, decodeProducts, sharedBytes);
-        this.products =
-                new Products(launcher, scratch, kernels, types, activations, options, processors, decodeProducts);
+        boolean groups = options.tensorCores() == TensorCores.GROUP
+                || (options.tensorCores() == TensorCores.AUTO && device.computeCapability() == 90);
+        TileProducts tiles = new TileProducts(launcher, kernels, groups, processors);
+        this.products = new Products(
+                launcher, scratch, kernels, types, activations, tiles, options, processors, decodeProducts);
         this.rows = new RowKernels(launcher, scratch, kernels, products);
-        this.attention = new AttentionKernels(launcher, scratch, kernels, step, ropes, options);
+        this.attention = new AttentionKernels(launcher, scratch, kernels, step, ropes, options, groups);
         this.index = new IndexKernels(launcher, scratch, kernels, step, ropes, attention);
         this.delta = new DeltaKernels(launcher, scratch, kernels, step, held);
         this.ngram = new NgramKernels(launcher, scratch, kernels, step, products, held);
         this.experts = new ExpertKernels(launcher, scratch, kernels, types, products, activations, decodeExperts);
-        this.expertPrompts = new ExpertPromptKernels(launcher, scratch, kernels, types, options, processors);
+        this.expertPrompts = new ExpertPromptKernels(launcher, scratch, kernels, types, tiles, options);
         this.misses = new MissKernels(launcher, kernels);
     }
 

@@ -12,6 +12,7 @@ import java.util.Optional;
  * @param graphs whether passes of few rows are captured and replayed
  * @param overlap whether a kernel may be launched while the one before it drains (cards from compute capability 9.0 on)
  * @param fused whether passes of few rows use kernels that do several operations at once
+ * @param tensorCores which products of tiles prompts use
  * @param driver the driver library, when it is not the system's {@code libcuda.so.1}
  * @param toolkit a folder to look for libcudart in first
  */
@@ -23,43 +24,49 @@ public record CudaOptions(
         boolean graphs,
         boolean overlap,
         boolean fused,
+        TensorCores tensorCores,
         Optional<Path> driver,
         Optional<Path> toolkit) {
     public static CudaOptions defaults() {
-        return new CudaOptions(0, 0, Precision.MIXED, false, true, true, true, Optional.empty(), Optional.empty());
+        return new CudaOptions(0, 0, Precision.MIXED, false, true, true, true, TensorCores.AUTO, Optional.empty(), Optional.empty());
     }
 
     public CudaOptions withGpu(int ordinal) {
-        return new CudaOptions(ordinal, vramLimitBytes, precision, deterministic, graphs, overlap, fused, driver, toolkit);
+        return new CudaOptions(ordinal, vramLimitBytes, precision, deterministic, graphs, overlap, fused, tensorCores, driver, toolkit);
     }
 
     public CudaOptions withVramLimit(long bytes) {
-        return new CudaOptions(gpu, bytes, precision, deterministic, graphs, overlap, fused, driver, toolkit);
+        return new CudaOptions(gpu, bytes, precision, deterministic, graphs, overlap, fused, tensorCores, driver, toolkit);
     }
 
     public CudaOptions withPrecision(Precision value) {
-        return new CudaOptions(gpu, vramLimitBytes, value, deterministic, graphs, overlap, fused, driver, toolkit);
+        return new CudaOptions(gpu, vramLimitBytes, value, deterministic, graphs, overlap, fused, tensorCores, driver, toolkit);
     }
 
     public CudaOptions withDeterministic(boolean value) {
-        return new CudaOptions(gpu, vramLimitBytes, precision, value, graphs, overlap, fused, driver, toolkit);
+        return new CudaOptions(gpu, vramLimitBytes, precision, value, graphs, overlap, fused, tensorCores, driver, toolkit);
     }
 
     public CudaOptions withGraphs(boolean value) {
-        return new CudaOptions(gpu, vramLimitBytes, precision, deterministic, value, overlap, fused, driver, toolkit);
+        return new CudaOptions(gpu, vramLimitBytes, precision, deterministic, value, overlap, fused, tensorCores, driver, toolkit);
     }
 
     public CudaOptions withOverlap(boolean value) {
-        return new CudaOptions(gpu, vramLimitBytes, precision, deterministic, graphs, value, fused, driver, toolkit);
+        return new CudaOptions(gpu, vramLimitBytes, precision, deterministic, graphs, value, fused, tensorCores, driver, toolkit);
     }
 
     public CudaOptions withFused(boolean value) {
         return new CudaOptions(
-                gpu, vramLimitBytes, precision, deterministic, graphs, overlap, value, driver, toolkit);
+                gpu, vramLimitBytes, precision, deterministic, graphs, overlap, value, tensorCores, driver, toolkit);
     }
 
     public CudaOptions withDriver(Path library) {
         return new CudaOptions(
-                gpu, vramLimitBytes, precision, deterministic, graphs, overlap, fused, Optional.of(library), toolkit);
+                gpu, vramLimitBytes, precision, deterministic, graphs, overlap, fused, tensorCores, Optional.of(library), toolkit);
+    }
+
+    public CudaOptions withTensorCores(TensorCores value) {
+        return new CudaOptions(
+                gpu, vramLimitBytes, precision, deterministic, graphs, overlap, fused, value, driver, toolkit);
     }
 }

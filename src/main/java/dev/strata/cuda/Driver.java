@@ -11,6 +11,7 @@ import org.bytedeco.cuda.cudart.CUgraph_st;
 import org.bytedeco.cuda.cudart.CUlaunchConfig;
 import org.bytedeco.cuda.cudart.CUmod_st;
 import org.bytedeco.cuda.cudart.CUstream_st;
+import org.bytedeco.cuda.cudart.CUtensorMap;
 import org.bytedeco.cuda.global.cudart;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.Pointer;
@@ -35,6 +36,10 @@ final class Driver {
     private static final int DISABLE_TIMING = 2;
     private static final int CAPTURE_THREAD_LOCAL = 1;
     private static final int MAX_DYNAMIC_SHARED = 8;
+    private static final int TENSOR_FLOAT16 = 6;
+    private static final int TENSOR_BOX = 64;
+    private static final int TENSOR_SWIZZLE_128 = 3;
+    private static final int TENSOR_PROMOTE_128 = 2;
 
     private Driver() {}
 
@@ -271,6 +276,26 @@ final class Driver {
         }
         check(code, "cuModuleGetFunction", name);
         return function.address();
+    }
+
+    /** Writes the description of a row-major float16 matrix, read in boxes of 64 x 64 values, to 128 bytes at a multiple of 64. */
+    static void describeMatrix(MemorySegment target, long address, long columns, long rows) {
+        check(
+                cudart.cuTensorMapEncodeTiled(
+                        new CUtensorMap(new SegmentPointer(target)),
+                        TENSOR_FLOAT16,
+                        2,
+                        new SegmentPointer(address, 0),
+                        new long[] {columns, rows},
+                        new long[] {2 * columns},
+                        new int[] {TENSOR_BOX, TENSOR_BOX},
+                        new int[] {1, 1},
+                        0,
+                        TENSOR_SWIZZLE_128,
+                        TENSOR_PROMOTE_128,
+                        0),
+                "cuTensorMapEncodeTiled",
+                rows + " x " + columns);
     }
 
     static void allowSharedMemory(long function, int bytes, String name) {

@@ -17,32 +17,30 @@ final class ExpertPromptKernels {
     private final Scratch scratch;
     private final StoredTypes types;
     private final CudaOptions options;
-    private final int multiprocessors;
     private final Kernel zero;
     private final Kernel count;
     private final Kernel place;
     private final Kernel group;
     private final Kernel combine;
-    private final Kernel grouped;
+    private final TileProducts tiles;
 
     ExpertPromptKernels(
             Launcher launcher,
             Scratch scratch,
             Kernels kernels,
             StoredTypes types,
-            CudaOptions options,
-            int multiprocessors) {
+            TileProducts tiles,
+            CudaOptions options) {
         this.launcher = launcher;
         this.scratch = scratch;
         this.types = types;
         this.options = options;
-        this.multiprocessors = multiprocessors;
         this.zero = kernels.get("zero_words");
         this.count = kernels.get("count_pairs");
         this.place = kernels.get("place_pairs");
         this.group = kernels.get("group_pairs");
         this.combine = kernels.get("combine_pairs");
-        this.grouped = kernels.get("gemm_grouped", Products.TILE_SHARED_BYTES);
+        this.tiles = tiles;
     }
 
     /** Whether the rows are grouped by expert for the tensor cores. */
@@ -102,6 +100,13 @@ final class ExpertPromptKernels {
                     .address(2L * grouping.pairs() * paddedIntermediate / 4)
                     .launchOver(zero, 2L * grouping.pairs() * paddedIntermediate / 4);
         }
+        long left = rounded;
+        long sources = grouping.sources();
+        if (tiles.gathers()) {
+            left = scratch.address("gathered activations", 2L * grouping.pairs() * paddedHidden);
+            tiles.gather(rounded, grouping, first, number, paddedHidden, left);
+            sources = 0;
+        }
         long tail = layout.scaled() ? layout.tailOffset() : 0;
         for (int from = first; from < first + number; from += atOnce) {
             int here = Math.min(atOnce, first + number - from);
@@ -131,14 +136,13 @@ final class ExpertPromptKernels {
                     expanded,
                     gateUpValues,
                     2);
-            multiplyGroup(
-                    rounded,
-                    grouping.sources(),
+            tiles.grouped(
+                    left,
+                    sources,
                     grouping,
                     from,
                     here,
                     expanded,
-                    gateUpValues,
                     gateUpRows,
                     paddedHidden,
                     values,
@@ -158,14 +162,13 @@ final class ExpertPromptKernels {
                     expanded,
                     downValues,
                     0);
-            multiplyGroup(
+            tiles.grouped(
                     values,
                     0,
                     grouping,
                     from,
                     here,
                     expanded,
-                    downValues,
                     hidden,
                     paddedIntermediate,
                     results,
@@ -206,37 +209,6 @@ final class ExpertPromptKernels {
                 .real(1)
                 .integer(interleave)
                 .launch(types.of(type).expand(), blocks, number, 1, 256, 0);
-    }
-
-    private void multiplyGroup(
-            long left,
-            long sources,
-            Grouping grouping,
-            int first,
-            int number,
-            long right,
-            long stride,
-            int outputs,
-            int depth,
-            long out,
-            int columns,
-            int used,
-            ProductMode mode) {
-        launcher.begin()
-                .address(left)
-                .address(sources)
-                .address(grouping.starts())
-                .integer(first)
-                .integer(number)
-                .address(right)
-                .address(stride)
-                .integer(outputs)
-                .integer(depth)
-                .address(out)
-                .integer(columns)
-                .integer(used)
-                .integer(mode.code())
-                .launch(grouped, 2L * multiprocessors, 1, 1, 256, Products.TILE_SHARED_BYTES);
     }
 
     /** @param others float32 results by pair of experts without an entry in the table, 0 when there are none */

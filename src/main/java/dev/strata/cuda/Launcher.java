@@ -15,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class Launcher implements AutoCloseable {
     private static final int ARGUMENT_BYTES = 1024;
+    private static final int MATRIX_BYTES = 128;
+    private static final int MATRIX_ALIGNMENT = 64;
     private static final int PROGRAMMATIC_STREAM_SERIALIZATION = 6;
 
     // CUlaunchConfig: grid x, y, z, block x, y, z, shared bytes, (4 free), stream, attributes, attribute count
@@ -64,6 +66,14 @@ final class Launcher implements AutoCloseable {
 
     Launcher tensor(@Nullable Tensor tensor) {
         return address(tensor == null ? 0 : tensor.address());
+    }
+
+    /** A row-major float16 matrix as the tensor unit reads it. */
+    Launcher matrix(long address, long columns, long rows) {
+        offset = (offset + MATRIX_ALIGNMENT - 1) & -MATRIX_ALIGNMENT;
+        Driver.describeMatrix(arguments.asSlice(offset, MATRIX_BYTES), address, columns, rows);
+        offset += MATRIX_BYTES;
+        return this;
     }
 
     Launcher integer(int value) {

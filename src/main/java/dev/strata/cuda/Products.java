@@ -13,14 +13,13 @@ final class Products {
     static final int TENSOR_CORE_ROWS = 17;
 
     private static final int TILE = 128;
-    static final int TILE_SHARED_BYTES = 96 << 10;
     private static final long EXPANDED_BYTES = 256L << 20;
 
     private final Launcher launcher;
     private final Scratch scratch;
     private final StoredTypes types;
     private final Activations activations;
-    private final Kernel dense;
+    private final TileProducts tiles;
     private final Kernel zero;
     private final Kernel splitRows;
     private final CudaOptions options;
@@ -33,6 +32,7 @@ final class Products {
             Kernels kernels,
             StoredTypes types,
             Activations activations,
+            TileProducts tiles,
             CudaOptions options,
             int multiprocessors,
             DecodeProducts decode) {
@@ -40,7 +40,7 @@ final class Products {
         this.scratch = scratch;
         this.types = types;
         this.activations = activations;
-        this.dense = kernels.get("gemm_dense", TILE_SHARED_BYTES);
+        this.tiles = tiles;
         this.zero = kernels.get("zero_words");
         this.splitRows = kernels.get("split_rows");
         this.options = options;
@@ -129,8 +129,18 @@ final class Products {
                 right = scratch.address("expanded weights", 2L * outputs * padded);
                 expand(weight, first, outputs, right, 0);
             }
-            launchDense(
-                    rounded, right, rows, outputs, padded, out + 4L * first, weight.outputs(), mode, scale, factors);
+            tiles.dense(
+                    rounded,
+                    right,
+                    rows,
+                    outputs,
+                    padded,
+                    out + 4L * first,
+                    weight.outputs(),
+                    outputs,
+                    mode,
+                    scale,
+                    factors);
         }
     }
 
@@ -141,7 +151,8 @@ final class Products {
         long right = scratch.address("split weights", 2L * weight.outputs() * depth);
         split(in.address(), in.rows(), weight.inputs(), false, left);
         split(weight.address(), weight.outputs(), weight.inputs(), true, right);
-        launchDense(left, right, in.rows(), weight.outputs(), depth, out, weight.outputs(), mode, scale, factors);
+        int outputs = weight.outputs();
+        tiles.dense(left, right, in.rows(), outputs, depth, out, outputs, outputs, mode, scale, factors);
     }
 
     private void split(long values, int rows, int columns, boolean weights, long target) {
@@ -177,38 +188,6 @@ final class Products {
                 .launchOver(types.of(weight.type()).expand(), (long) rows * padded / 8);
     }
 
-    void launchDense(
-            long left,
-            long right,
-            int rows,
-            int outputs,
-            int depth,
-            long out,
-            int columns,
-            ProductMode mode,
-            float scale,
-            long factors) {
-        launcher.begin()
-                .address(left)
-                .address(right)
-                .integer(rows)
-                .integer(outputs)
-                .integer(depth)
-                .address(out)
-                .integer(columns)
-                .integer(outputs)
-                .integer(mode.code())
-                .real(scale)
-                .address(factors)
-                .launch(
-                        dense,
-                        (long) Math.ceilDiv(rows, TILE) * Math.ceilDiv(outputs, TILE),
-                        1,
-                        1,
-                        256,
-                        TILE_SHARED_BYTES);
-    }
-
     /**
      * silu(gate x) * (up x) of rounded activations as float16 [rows, padded(intermediate)] in scratch memory.
      */
@@ -225,25 +204,18 @@ final class Products {
             launcher.begin().address(hidden).address(2L * rows * columns / 4).launchOver(zero, 2L * rows * columns / 4);
         }
         // The mode writes half as many columns as there are outputs.
-        launcher.begin()
-                .address(rounded)
-                .address(right)
-                .integer(rows)
-                .integer(outputs)
-                .integer(padded)
-                .address(hidden)
-                .integer(columns)
-                .integer(intermediate)
-                .integer(ProductMode.SWIGLU_F16.code())
-                .real(1)
-                .address(0)
-                .launch(
-                        dense,
-                        (long) Math.ceilDiv(rows, TILE) * Math.ceilDiv(outputs, TILE),
-                        1,
-                        1,
-                        256,
-                        TILE_SHARED_BYTES);
+        tiles.dense(
+                rounded,
+                right,
+                rows,
+                outputs,
+                padded,
+                hidden,
+                columns,
+                intermediate,
+                ProductMode.SWIGLU_F16,
+                1,
+                0);
         return hidden;
     }
 }

@@ -29,6 +29,17 @@ public final class Cards {
         return open(options);
     }
 
+    /** A backend whose tiles are made by warp groups whatever the rows; a card that has none is left out. */
+    static CudaBackend openForGroups() {
+        CudaOptions options = CudaOptions.defaults().withDeterministic(true);
+        CudaBackend backend = open(options.withTensorCores(real() ? TensorCores.AUTO : TensorCores.GROUP));
+        if (real() && backend.device().computeCapability() != 90) {
+            backend.close();
+            assumeTrue(false, "the card has no products of warp groups");
+        }
+        return backend;
+    }
+
     /** A backend, or a skipped test with the reason. */
     public static CudaBackend open(CudaOptions options) {
         if (real()) {

@@ -20,6 +20,9 @@ final class AttentionCases {
             cases.add(attention(shape(3, 3, 32, 8, false), format, 65, 64));
             cases.add(attention(shape(16, 2, 128, 128, false), format, 1, 300));
         }
+        cases.add(attention(shape(8, 2, 64, 64, false), KvFormat.F16, 70, 30));
+        cases.add(attention(shape(8, 1, 128, 128, false), KvFormat.F16, 50, 200));
+        cases.add(attention(shape(4, 2, 256, 64, true), KvFormat.F16, 90, 10));
         for (int past : new int[] {0, 1, 62, 63, 64, 65, 127, 128}) {
             cases.add(attention(shape(4, 1, 64, 64, false), KvFormat.F32, 2, past));
         }

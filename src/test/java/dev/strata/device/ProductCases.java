@@ -32,6 +32,8 @@ final class ProductCases {
             cases.add(productAdd(type, 3, 7, inputs(type, 2)));
             cases.add(productAdd(type, 65, 33, inputs(type, 2)));
         }
+        cases.add(product(QuantType.Q8_0, 270, 140, 192, 1));
+        cases.add(product(QuantType.F32, 90, 128, 100, 1));
         for (int rows : new int[] {1, 3, 8, 40}) {
             cases.add(products(rows, QuantType.Q4_K, QuantType.Q8_0, QuantType.F32, QuantType.BF16));
             cases.add(products(rows, QuantType.NVFP4, QuantType.NVFP4, QuantType.NVFP4));
