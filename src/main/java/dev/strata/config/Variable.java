@@ -52,6 +52,11 @@ public enum Variable {
             new Values.Flag(),
             "1",
             "the card copies a step's missed experts over the link once, then computes; 0: its products read them in place in RAM"),
+    LOOKAHEAD(
+            "STRATA_LOOKAHEAD",
+            new Values.Flag(),
+            "1",
+            "steps that read experts from files guess the next layer's and read them while the drive is idle; 0: they are read when they are needed"),
     PCIE_BALANCE(
             "STRATA_PCIE_BALANCE",
             new Values.Flag(),

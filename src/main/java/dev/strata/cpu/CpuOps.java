@@ -297,6 +297,11 @@ final class CpuOps implements Ops, AutoCloseable {
     }
 
     @Override
+    public void expect(ExpertLayer layer, Routing guess, int rows) {
+        ExpertTable.of(layer).expect(guess.ids().host(), rows * guess.used());
+    }
+
+    @Override
     public void experts(ExpertLayer layer, Tensor in, Routing routing, Tensor out) {
         experts.run(ExpertTable.of(layer), in, routing, out);
     }

@@ -11,15 +11,13 @@ import java.lang.foreign.MemorySegment;
 import java.util.BitSet;
 
 /**
- * Products of routed experts. Experts in addressable memory are read where they lie, in one call. The others are copied to a staging area,
- * as many at a time as it holds; results wait per (row, choice) pair and are summed at the end, in the order of the routing.
+ * Products of routed experts. Experts in addressable memory are read where they lie, in one call. The others pass through a ring,
+ * batch after batch; results wait per (row, choice) pair and are summed at the end, in the order of the routing.
  */
 final class ExpertProducts implements AutoCloseable {
-    private static final long STAGING_BYTES = 256L << 20;
-
     private final CpuContext context;
     private HostBuffer results = HostBuffer.of(MemorySegment.NULL);
-    private HostBuffer staging = HostBuffer.of(MemorySegment.NULL);
+    private final ExpertRing ring = new ExpertRing();
     private final BitSet missing = new BitSet();
 
     ExpertProducts(CpuContext context) {
@@ -51,11 +49,6 @@ final class ExpertProducts implements AutoCloseable {
     }
 
     private void stagedProducts(ExpertTable table, Tensor in, Routing routing, int rows) {
-        long blob = (table.layout().blobBytes() + 63) / 64 * 64;
-        if (staging.bytes() < blob) {
-            staging.close();
-            staging = HugePages.allocate(Math.max(STAGING_BYTES, blob), "staged experts");
-        }
         missing.clear();
         boolean any = false;
         MemorySegment ids = routing.ids().host();
@@ -67,26 +60,20 @@ final class ExpertProducts implements AutoCloseable {
                 missing.set(expert);
             }
         }
-        if (any) {
-            products(table, table.resident(), in, routing, rows);
-        }
-        int room = Math.toIntExact(staging.bytes() / blob);
-        int first = missing.nextSetBit(0);
-        while (first >= 0) {
-            int count = 0;
-            int next = first;
-            int[] experts = new int[Math.min(room, missing.cardinality())];
-            MemorySegment[] blobs = new MemorySegment[experts.length];
-            for (; next >= 0 && count < room; next = missing.nextSetBit(next + 1)) {
-                blobs[count] = staging.host().asSlice(count * blob, blob);
-                experts[count++] = next;
+        boolean inPlace = any;
+        Runnable resident = () -> {
+            if (inPlace) {
+                products(table, table.resident(), in, routing, rows);
             }
-            table.stage(experts, count, blobs);
-            products(table, table.staged(), in, routing, rows);
-            for (int expert = first; expert != next && expert >= 0; expert = missing.nextSetBit(expert + 1)) {
-                table.staged().remove(expert);
-            }
-            first = next;
+        };
+        if (missing.isEmpty()) {
+            resident.run();
+        } else {
+            ring.run(
+                    table,
+                    missing.stream().toArray(),
+                    resident,
+                    () -> products(table, table.staged(), in, routing, rows));
         }
     }
 
@@ -111,6 +98,6 @@ final class ExpertProducts implements AutoCloseable {
     @Override
     public void close() {
         results.close();
-        staging.close();
+        ring.close();
     }
 }

@@ -1,12 +1,14 @@
 package dev.strata.cpu;
 
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import dev.strata.device.ExpertLayer;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertSource;
 import dev.strata.device.ExpertView;
 import java.lang.foreign.MemorySegment;
+import java.util.BitSet;
 
 /** The experts of one layer: those that lie in addressable memory, and those whose blobs have been staged for the running product. */
 final class ExpertTable implements ExpertLayer {
@@ -43,6 +45,21 @@ final class ExpertTable implements ExpertLayer {
         return staged;
     }
 
+    @Override
+    public boolean readsAhead() {
+        return !complete && source.readsAhead();
+    }
+
+    /** Passes the experts that the first {@code choices} ids name on to the source, ascending. */
+    void expect(MemorySegment ids, int choices) {
+        BitSet chosen = new BitSet();
+        for (int i = 0; i < choices; i++) {
+            chosen.set(ids.getAtIndex(JAVA_INT, i));
+        }
+        int[] experts = chosen.stream().toArray();
+        source.expect(layer, experts, experts.length);
+    }
+
     /** Whether every expert is read where it lies. */
     boolean complete() {
         return complete;
@@ -60,15 +77,13 @@ final class ExpertTable implements ExpertLayer {
         return true;
     }
 
-    /** Copies the blobs of the first {@code count} experts (ascending) as one batch and enters them among the staged ones. */
-    void stage(int[] experts, int count, MemorySegment[] blobs) {
+    /** Copies the blobs of the first {@code count} experts (ascending) as one batch; any thread. */
+    void read(int[] experts, int count, MemorySegment[] blobs) {
         source.copyBlobs(layer, experts, count, blobs);
-        for (int i = 0; i < count; i++) {
-            enter(experts[i], blobs[i]);
-        }
     }
 
-    private void enter(int expert, MemorySegment blob) {
+    /** Enters a blob that was read among the staged ones. */
+    void enter(int expert, MemorySegment blob) {
         long base = blob.address();
         staged.put(expert, base, base + layout.upOffset(), base + layout.downOffset());
         staged.factors(expert, factor(blob, 0), factor(blob, 1), factor(blob, 2));

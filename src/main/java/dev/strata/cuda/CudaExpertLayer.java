@@ -17,6 +17,11 @@ record CudaExpertLayer(
         @Nullable Buffer residentTable,
         @Nullable ExpertPlacement placement)
         implements ExpertLayer {
+    @Override
+    public boolean readsAhead() {
+        return placement != null && placement.readsAhead();
+    }
+
     /** Address of the int64 table in this pass. */
     long table() {
         if (placement != null) {

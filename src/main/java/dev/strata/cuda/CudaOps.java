@@ -323,6 +323,14 @@ final class CudaOps implements Ops, AutoCloseable {
     }
 
     @Override
+    public void expect(ExpertLayer layer, Routing guess, int rows) {
+        CudaExpertLayer own = (CudaExpertLayer) layer;
+        if (own.placement() != null) {
+            own.placement().expect(own.layer(), guess, rows);
+        }
+    }
+
+    @Override
     public void allExperts(
             ExpertLayer layer,
             @Nullable SharedExpert shared,

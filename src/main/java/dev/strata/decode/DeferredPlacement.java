@@ -5,6 +5,7 @@ import dev.strata.device.Device;
 import dev.strata.device.ExpertGroups;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertPlacement;
+import dev.strata.device.Routing;
 import dev.strata.device.Stream;
 import dev.strata.expert.ArenaLayout;
 import org.jspecify.annotations.Nullable;
@@ -16,16 +17,27 @@ import org.jspecify.annotations.Nullable;
  */
 public final class DeferredPlacement implements ExpertPlacement, AutoCloseable {
     private final ArenaLayout layout;
+    private final boolean readsAhead;
     private @Nullable Buffer nowhere;
     private @Nullable DevicePlacement placement;
 
-    private DeferredPlacement(ArenaLayout layout, Buffer nowhere) {
+    private DeferredPlacement(ArenaLayout layout, Buffer nowhere, boolean readsAhead) {
         this.layout = layout;
+        this.readsAhead = readsAhead;
         this.nowhere = nowhere;
     }
 
     /** Allocates a table of zeros. */
     public static DeferredPlacement create(Device device, ArenaLayout layout) {
+        return create(device, layout, false);
+    }
+
+    /**
+     * Allocates a table of zeros.
+     *
+     * @param readsAhead whether experts will be read from files
+     */
+    public static DeferredPlacement create(Device device, ArenaLayout layout, boolean readsAhead) {
         int widest = 1;
         for (int layer = 0; layer < layout.layers(); layer++) {
             widest = Math.max(widest, layout.experts(layer));
@@ -38,7 +50,7 @@ public final class DeferredPlacement implements ExpertPlacement, AutoCloseable {
             nowhere.close();
             throw failed;
         }
-        return new DeferredPlacement(layout, nowhere);
+        return new DeferredPlacement(layout, nowhere, readsAhead);
     }
 
     /** Experts have their places from now on. Between passes; the placement stays its maker's. */
@@ -83,6 +95,18 @@ public final class DeferredPlacement implements ExpertPlacement, AutoCloseable {
             placement.products(layer, groups);
         } else {
             groups.run(0, layout.experts(layer));
+        }
+    }
+
+    @Override
+    public boolean readsAhead() {
+        return readsAhead;
+    }
+
+    @Override
+    public void expect(int layer, Routing guess, int rows) {
+        if (placement != null) {
+            placement.expect(layer, guess, rows);
         }
     }
 

@@ -5,6 +5,7 @@ import dev.strata.device.ExpertGroups;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertPlacement;
 import dev.strata.device.MissShare;
+import dev.strata.device.Routing;
 import dev.strata.device.Stream;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.ExpertProfile;
@@ -241,6 +242,18 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         resident = all;
         complete = now;
         served = reached;
+    }
+
+    @Override
+    public boolean readsAhead() {
+        return blobs.readsAhead();
+    }
+
+    @Override
+    public void expect(int layer, Routing guess, int rows) {
+        if (!streaming && !complete[layer]) {
+            fetched.expect(layer, guess, rows);
+        }
     }
 
     @Override

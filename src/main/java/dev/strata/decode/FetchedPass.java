@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import dev.strata.device.Buffer;
 import dev.strata.device.Device;
+import dev.strata.device.Routing;
 import dev.strata.device.ExpertGroups;
 import dev.strata.device.Stream;
 import dev.strata.expert.SlotCache;
@@ -27,6 +28,10 @@ final class FetchedPass implements AutoCloseable {
     private final long ringBase;
     private final int groupSize;
     private @Nullable Buffer ids;
+    private @Nullable Routing guess;
+    private int guessLayer;
+    private int guessRows;
+    private int[] guessed = new int[0];
 
     /**
      * @param ringBase where the spare slots start in the cache's allocation
@@ -48,6 +53,7 @@ final class FetchedPass implements AutoCloseable {
         int[] missing = missing(layer, groups, table);
         int experts = cache.layout().experts(layer);
         if (missing.length == 0) {
+            blobs.expect(guessLayer, guessed);
             groups.run(0, experts);
             return;
         }
@@ -59,6 +65,10 @@ final class FetchedPass implements AutoCloseable {
             for (; released < order.size(); released++) {
                 StreamGroup group = order.group(released);
                 scheduler.awaitIssued(released);
+                if (released == order.size() - 1) {
+                    // All of this layer's reads have ended.
+                    blobs.expect(guessLayer, guessed);
+                }
                 scheduler.waitFor(released, compute);
                 groups.run(group.first(), group.count());
                 scheduler.release(released, compute);
@@ -69,15 +79,34 @@ final class FetchedPass implements AutoCloseable {
         }
     }
 
-    /** The routed experts that no kernel can reach, ascending; waits for the router. */
+    /** Experts of a later layer that the rows of the next products will probably choose there. */
+    void expect(int layer, Routing choice, int rows) {
+        guess = choice;
+        guessLayer = layer;
+        guessRows = rows;
+    }
+
+    /** The routed experts that no kernel can reach, ascending; waits for the router. What was guessed comes along. */
     private int[] missing(int layer, ExpertGroups groups, ResidencyTable table) {
         int choices = groups.rows() * groups.routing().used();
-        Buffer read = room(4L * choices);
+        Routing later = guess;
+        guess = null;
+        int guesses = later == null ? 0 : guessRows * later.used();
+        Buffer read = room(4L * (choices + guesses));
         device.copyToHost(groups.routing().ids(), 0, read.host().asSlice(0, 4L * choices), groups.stream());
+        if (later != null) {
+            device.copyToHost(
+                    later.ids(), 0, read.host().asSlice(4L * choices, 4L * guesses), groups.stream());
+        }
         groups.stream().synchronize();
+        guessed = unreachable(guessLayer, read, choices, guesses, table);
+        return unreachable(layer, read, 0, choices, table);
+    }
+
+    private static int[] unreachable(int layer, Buffer ids, int from, int count, ResidencyTable table) {
         BitSet chosen = new BitSet();
-        for (int i = 0; i < choices; i++) {
-            int expert = read.host().getAtIndex(JAVA_INT, i);
+        for (int i = from; i < from + count; i++) {
+            int expert = ids.host().getAtIndex(JAVA_INT, i);
             if (expert >= 0 && table.get(layer, expert) == 0) {
                 chosen.set(expert);
             }

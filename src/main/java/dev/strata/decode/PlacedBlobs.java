@@ -38,6 +38,18 @@ final class PlacedBlobs implements BlobPlaces, StageSource {
         return place < 0 ? -1 : pinned.range(layer, place);
     }
 
+    /** Passes on what will probably be needed soon. */
+    void expect(int layer, int[] experts) {
+        if (experts.length > 0) {
+            source.expect(layer, experts, experts.length);
+        }
+    }
+
+    /** Whether {@link #expect} does anything. */
+    boolean readsAhead() {
+        return source.readsAhead();
+    }
+
     /** The address by which kernels read the blob now, 0 when they cannot. */
     long address(int layer, int expert) {
         long slot = cache.address(layer, expert);

@@ -60,6 +60,17 @@ public interface ExpertPlacement {
      */
     default void settled() {}
 
+    /** Whether {@link #expect} does anything. */
+    default boolean readsAhead() {
+        return false;
+    }
+
+    /**
+     * Tells which experts of a later layer the first {@code rows} rows will probably choose, so that they can be read ahead; before the
+     * {@link #products} of the layer that runs now. The ids are read no earlier than the work queued on the stream so far is done.
+     */
+    default void expect(int layer, Routing guess, int rows) {}
+
     /** No prompt is being read any more: memory lent to prompts goes back before the next pass. */
     default void promptFinished() {}
 }

@@ -39,6 +39,14 @@ public interface ExpertSource extends AutoCloseable {
         }
     }
 
+    /** Whether {@link #expect} does anything. */
+    default boolean readsAhead() {
+        return false;
+    }
+
+    /** Tells that the first {@code count} of {@code experts} (ascending) will probably be asked for next; returns at once. */
+    default void expect(int layer, int[] experts, int count) {}
+
     /** Bytes of all blobs. */
     default long totalBytes() {
         long total = 0;

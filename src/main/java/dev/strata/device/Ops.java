@@ -172,6 +172,9 @@ public interface Ops {
         return x;
     }
 
+    /** Tells that the next product of {@code layer} will probably use the experts of the first {@code rows} rows of {@code guess}. */
+    default void expect(ExpertLayer layer, Routing guess, int rows) {}
+
     /** out[r] = sum over the row's experts of weight * down(silu(gate x) * (up x)). */
     void experts(ExpertLayer layer, Tensor in, Routing routing, Tensor out);
 

@@ -158,7 +158,7 @@ final class ExpertHome implements AutoCloseable {
         ArenaLayout layout = source.arenaLayout();
         ExpertProfile profile = profile(options.tiers(), layout);
         PinnedRanges pinned = pin(device, source, options, profile);
-        DeferredPlacement deferred = DeferredPlacement.create(device, layout);
+        DeferredPlacement deferred = DeferredPlacement.create(device, layout, source.readsAhead());
         ExpertHome home = new ExpertHome(
                 source, owned ? source : null, pinned, deferred, options.tiers().profileSave());
         Model model = ModelLoader.load(files, backend, room, deferred, table);

@@ -4,6 +4,7 @@ import dev.strata.config.Options;
 import dev.strata.config.TierOptions;
 import dev.strata.config.Variable;
 import dev.strata.device.ExpertSource;
+import dev.strata.expert.AheadSource;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.ArenaLoader;
 import dev.strata.expert.BlobSlices;
@@ -67,7 +68,7 @@ final class ExpertSources {
         ExpertSource source = switch (plan.tier()) {
             case MAPPED -> device ? TieredExpertSource.file(mapped) : mapped;
             case ARENA -> TieredExpertSource.resident(loaded(files, stored, mapped, layout));
-            case FILE -> TieredExpertSource.file(file(files, stored));
+            case FILE -> TieredExpertSource.file(ahead(file(files, stored), options));
             case TIERED -> tiered(files, stored, options, layout, plan.residentBytes());
         };
         if (plan.tier() != MemoryPlan.Tier.MAPPED && !options.variables().flag(Variable.KEEP_MAPPING)) {
@@ -151,6 +152,10 @@ final class ExpertSources {
         return FileExpertSource.open(paths, slices, true, drive.depth());
     }
 
+    private static ExpertSource ahead(FileExpertSource files, Options options) {
+        return options.variables().flag(Variable.LOOKAHEAD) ? AheadSource.start(files) : files;
+    }
+
     private static TieredExpertSource tiered(
             ModelFiles files, List<StoredExperts> stored, Options options, ArenaLayout layout, long budget) {
         ExpertProfile profile = ExpertProfile.even(layout);
@@ -161,9 +166,10 @@ final class ExpertSources {
                 throw new UncheckedIOException(failed);
             }
         }
-        FileExpertSource rest = file(files, stored);
+        ExpertSource rest = ahead(file(files, stored), options);
         try {
-            return TieredExpertSource.budget(rest, profile.ranking(), budget, READERS, progress());
+            return TieredExpertSource.budget(
+                    rest, profile.ranking(), budget, READERS, progress());
         } catch (RuntimeException failed) {
             rest.close();
             throw failed;

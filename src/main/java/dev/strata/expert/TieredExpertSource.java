@@ -203,6 +203,28 @@ public final class TieredExpertSource implements ExpertSource {
         }
     }
 
+    @Override
+    public boolean readsAhead() {
+        return rest != null && rest.readsAhead();
+    }
+
+    @Override
+    public void expect(int layer, int[] experts, int count) {
+        if (rest == null) {
+            return;
+        }
+        int[] missing = new int[count];
+        int found = 0;
+        for (int i = 0; i < count; i++) {
+            if (places[layer][experts[i]] < 0) {
+                missing[found++] = experts[i];
+            }
+        }
+        if (found > 0) {
+            rest.expect(layer, missing, found);
+        }
+    }
+
     /** Copies those in RAM one by one and reads the others as one batch. */
     @Override
     public void copyBlobs(int layer, int[] experts, int count, MemorySegment[] targets) {

@@ -20,6 +20,7 @@ final class ExpertBlock {
     private final @Nullable SharedExpert shared;
     private final Routing routing;
     private final Tensor logits;
+    private @Nullable LookAhead ahead;
 
     private ExpertBlock(
             Workspace workspace,
@@ -65,11 +66,21 @@ final class ExpertBlock {
                 backend.parameter(weights.parameter(Role.SHARED_SCALAR, layer, 1, hidden)));
     }
 
+    /** Lets this layer guess what {@code later} will need, where that reads experts from files. */
+    void lookAheadTo(ExpertBlock later, Workspace workspace) {
+        if (later.experts.readsAhead()) {
+            ahead = LookAhead.to(workspace, later.shape, later.router, later.experts, routing.used());
+        }
+    }
+
     /**
      * Writes the experts' sum for every row of {@code x} to {@code out}, or adds it to {@code into} and uses {@code out} as room.
      */
     void forward(NormedRows x, Tensor out, @Nullable Tensor into) {
         Tensor read = ops.route(shape, router, x, logits.rows(x.rows().rows()), routing);
+        if (ahead != null) {
+            ahead.guess(read);
+        }
         ops.allExperts(experts, shared, read, routing, out, into);
     }
 }

@@ -7,6 +7,7 @@ import dev.strata.device.Routing;
 import dev.strata.model.Hyperparameters.Mixer;
 import dev.strata.model.Workspace.Region;
 import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
 
 /** Makes the blocks of layers from a model's weights. */
 final class LayerFactory {
@@ -16,6 +17,7 @@ final class LayerFactory {
     private final ModelOptions options;
     private final IntFunction<ExpertLayer> experts;
     private final Routing routing;
+    private @Nullable ExpertBlock last;
 
     LayerFactory(
             Workspace workspace,
@@ -71,7 +73,13 @@ final class LayerFactory {
     }
 
     ExpertBlock experts(int layer) {
-        return ExpertBlock.create(workspace, weights, layer, sizes, experts.apply(layer), routing);
+        ExpertBlock made = ExpertBlock.create(workspace, weights, layer, sizes, experts.apply(layer), routing);
+        ExpertBlock before = last;
+        if (before != null && layer < sizes.config().layers()) {
+            before.lookAheadTo(made, workspace);
+        }
+        last = made;
+        return made;
     }
 
     PlainLayer plain(int layer) {

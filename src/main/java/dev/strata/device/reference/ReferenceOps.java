@@ -166,6 +166,11 @@ final class ReferenceOps implements Ops {
     }
 
     @Override
+    public void expect(ExpertLayer layer, Routing guess, int rows) {
+        ((ReferenceExperts) layer).expect(guess.ids().host(), rows * guess.used());
+    }
+
+    @Override
     public void experts(ExpertLayer layer, Tensor in, Routing routing, Tensor out) {
         experts.routed((ReferenceExperts) layer, in, routing, out);
     }

@@ -1,0 +1,293 @@
+package dev.strata.expert;
+
+import dev.strata.device.ExpertLayout;
+import dev.strata.device.ExpertSource;
+import dev.strata.device.ExpertView;
+import dev.strata.os.HostPages;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Experts read from files, with those that are expected next read ahead into a few buffers while the drive is idle. Guesses cost reads
+ * when they are wrong and never change what is served.
+ */
+public final class AheadSource implements ExpertSource, FileReads {
+    private static final long MOST_BYTES = 256L << 20;
+    private static final int MOST_SLOTS = 64;
+
+    private enum State {
+        FREE,
+        READING,
+        READY
+    }
+
+    private static final class Slot {
+        final MemorySegment memory;
+        State state = State.FREE;
+        int layer;
+        int expert;
+        int users;
+
+        Slot(MemorySegment memory) {
+            this.memory = memory;
+        }
+
+        boolean holds(int wantedLayer, int wantedExpert) {
+            return state != State.FREE && layer == wantedLayer && expert == wantedExpert;
+        }
+    }
+
+    private final FileExpertSource files;
+    private final HostPages memory;
+    private final List<Slot> slots = new ArrayList<>();
+    private final Thread reader;
+    private final Object lock = new Object();
+    private int next;
+    private int reads;
+    private int @Nullable [] expected;
+    private int expectedLayer;
+    private boolean closed;
+    private long guessed;
+    private long used;
+
+    private AheadSource(FileExpertSource files, HostPages memory, int count, long stride) {
+        this.files = files;
+        this.memory = memory;
+        for (int i = 0; i < count; i++) {
+            slots.add(new Slot(memory.memory().asSlice(i * stride, stride)));
+        }
+        reader = Thread.ofPlatform().daemon().name("expert-ahead").unstarted(this::run);
+    }
+
+    /** Takes {@code files} over and starts the thread that reads ahead. */
+    public static AheadSource start(FileExpertSource files) {
+        long stride = 1;
+        for (int layer = 0; layer < files.layers(); layer++) {
+            stride = Math.max(stride, ArenaLayout.stride(files.layout(layer)));
+        }
+        int count = (int) Math.clamp(MOST_BYTES / stride, 8, MOST_SLOTS);
+        AheadSource source =
+                new AheadSource(files, HostPages.allocate(count * stride, "experts read ahead"), count, stride);
+        source.reader.start();
+        return source;
+    }
+
+    @Override
+    public int layers() {
+        return files.layers();
+    }
+
+    @Override
+    public ExpertLayout layout(int layer) {
+        return files.layout(layer);
+    }
+
+    @Override
+    public @Nullable ExpertView view(int layer, int expert) {
+        return null;
+    }
+
+    @Override
+    public boolean readsAhead() {
+        return true;
+    }
+
+    /** Replaces what was expected before. */
+    @Override
+    public void expect(int layer, int[] experts, int count) {
+        synchronized (lock) {
+            expectedLayer = layer;
+            expected = java.util.Arrays.copyOf(experts, Math.min(count, slots.size() / 2));
+            lock.notifyAll();
+        }
+    }
+
+    @Override
+    public void copyBlob(int layer, int expert, MemorySegment target) {
+        copyBlobs(layer, new int[] {expert}, 1, new MemorySegment[] {target});
+    }
+
+    @Override
+    public void copyBlobs(int layer, int[] experts, int count, MemorySegment[] targets) {
+        Slot[] found = new Slot[count];
+        int[] missing = new int[count];
+        MemorySegment[] missingTargets = new MemorySegment[count];
+        int left = 0;
+        synchronized (lock) {
+            reads++;
+            for (int i = 0; i < count; i++) {
+                Slot slot = find(layer, experts[i]);
+                if (slot == null) {
+                    missing[left] = experts[i];
+                    missingTargets[left++] = targets[i];
+                } else {
+                    slot.users++;
+                    found[i] = slot;
+                }
+            }
+        }
+        try {
+            if (left > 0) {
+                files.copyBlobs(layer, missing, left, missingTargets);
+            }
+            left = 0;
+            long bytes = layout(layer).blobBytes();
+            for (int i = 0; i < count; i++) {
+                if (found[i] != null && !take(found[i], layer, experts[i], targets[i], bytes)) {
+                    missing[left] = experts[i];
+                    missingTargets[left++] = targets[i];
+                }
+            }
+            if (left > 0) {
+                files.copyBlobs(layer, missing, left, missingTargets);
+            }
+        } finally {
+            synchronized (lock) {
+                reads--;
+                for (Slot slot : found) {
+                    if (slot != null) {
+                        slot.users--;
+                    }
+                }
+                lock.notifyAll();
+            }
+        }
+    }
+
+    private @Nullable Slot find(int layer, int expert) {
+        for (Slot slot : slots) {
+            if (slot.holds(layer, expert)) {
+                return slot;
+            }
+        }
+        return null;
+    }
+
+    /** Copies a blob that was read ahead, or is being read; false when that failed. */
+    private boolean take(Slot slot, int layer, int expert, MemorySegment target, long bytes) {
+        synchronized (lock) {
+            while (slot.state == State.READING && !closed) {
+                try {
+                    lock.wait();
+                } catch (InterruptedException stop) {
+                    Thread.currentThread().interrupt();
+                    return false;
+                }
+            }
+            if (slot.state != State.READY || !slot.holds(layer, expert)) {
+                return false;
+            }
+            used++;
+        }
+        // Nobody fills a slot again while it has users.
+        MemorySegment.copy(slot.memory, 0, target, 0, bytes);
+        return true;
+    }
+
+    private void run() {
+        while (true) {
+            List<Slot> batch;
+            int layer;
+            synchronized (lock) {
+                while (!closed && (expected == null || reads > 0)) {
+                    try {
+                        lock.wait();
+                    } catch (InterruptedException stop) {
+                        return;
+                    }
+                }
+                if (closed) {
+                    return;
+                }
+                layer = expectedLayer;
+                batch = claim(layer, java.util.Objects.requireNonNull(expected));
+                expected = null;
+            }
+            if (!batch.isEmpty()) {
+                read(layer, batch);
+            }
+        }
+    }
+
+    /** Slots for the experts that are not here yet, ascending as they came. */
+    private List<Slot> claim(int layer, int[] experts) {
+        List<Slot> batch = new ArrayList<>();
+        for (int expert : experts) {
+            if (find(layer, expert) != null) {
+                continue;
+            }
+            for (int tries = 0; tries < slots.size(); tries++) {
+                Slot slot = slots.get(next);
+                next = (next + 1) % slots.size();
+                if (slot.users == 0 && slot.state != State.READING) {
+                    slot.state = State.READING;
+                    slot.layer = layer;
+                    slot.expert = expert;
+                    batch.add(slot);
+                    break;
+                }
+            }
+        }
+        return batch;
+    }
+
+    private void read(int layer, List<Slot> batch) {
+        int[] experts = batch.stream().mapToInt(slot -> slot.expert).toArray();
+        MemorySegment[] targets = batch.stream().map(slot -> slot.memory).toArray(MemorySegment[]::new);
+        State state = State.READY;
+        try {
+            files.copyBlobs(layer, experts, experts.length, targets);
+        } catch (RuntimeException failed) {
+            // Whoever needs the blobs reads them again and reports it.
+            state = State.FREE;
+        }
+        synchronized (lock) {
+            for (Slot slot : batch) {
+                slot.state = state;
+            }
+            guessed += state == State.READY ? batch.size() : 0;
+            lock.notifyAll();
+        }
+    }
+
+    /** Blobs that were read ahead. */
+    public long guessed() {
+        synchronized (lock) {
+            return guessed;
+        }
+    }
+
+    /** Blobs of them that were asked for. */
+    public long used() {
+        synchronized (lock) {
+            return used;
+        }
+    }
+
+    @Override
+    public boolean isUnbuffered() {
+        return files.isUnbuffered();
+    }
+
+    @Override
+    public ReadCounters counters() {
+        return files.counters();
+    }
+
+    @Override
+    public void close() {
+        synchronized (lock) {
+            closed = true;
+            lock.notifyAll();
+        }
+        try {
+            reader.join();
+        } catch (InterruptedException stop) {
+            Thread.currentThread().interrupt();
+        }
+        files.close();
+        memory.close();
+    }
+}

@@ -1,0 +1,143 @@
+package dev.strata.expert;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.strata.device.ExpertLayout;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+
+/** Blobs read ahead: served from the buffers when the guess was right, never wrong ones. */
+class AheadSourceTest {
+    private static final ArenaLayout MODEL = Layouts.mixed(12);
+
+    private final FakeFile file = new FakeFile(content(), 4096);
+
+    private static long place(int layer, int expert) {
+        return (layer * 12L + expert) * (64 << 10);
+    }
+
+    private static byte[] content() {
+        byte[] bytes = new byte[3 * 12 * (64 << 10)];
+        for (int layer = 0; layer < 3; layer++) {
+            for (int expert = 0; expert < 12; expert++) {
+                long blob = MODEL.layout(layer).blobBytes();
+                new PatternSource(MODEL)
+                        .copyBlob(
+                                layer,
+                                expert,
+                                MemorySegment.ofArray(bytes).asSlice(place(layer, expert), blob));
+            }
+        }
+        return bytes;
+    }
+
+    private AheadSource start() throws IOException {
+        List<BlobSlices> slices = new ArrayList<>();
+        for (int layer = 0; layer < 3; layer++) {
+            ExpertLayout layout = MODEL.layout(layer);
+            List<List<FileSlice>> blobs = new ArrayList<>();
+            for (int expert = 0; expert < 12; expert++) {
+                blobs.add(List.of(new FileSlice(0, place(layer, expert), layout.blobBytes())));
+            }
+            slices.add(new BlobSlices(layout, blobs, List.of()));
+        }
+        return AheadSource.start(
+                FileExpertSource.over(List.of(Path.of("model.gguf")), List.of(file), slices, 4));
+    }
+
+    private static void check(AheadSource source, int layer, int[] experts, Arena arena) {
+        MemorySegment[] targets = new MemorySegment[experts.length];
+        for (int i = 0; i < targets.length; i++) {
+            targets[i] = arena.allocate(MODEL.stride(layer), 64);
+        }
+        source.copyBlobs(layer, experts, experts.length, targets);
+        for (int i = 0; i < targets.length; i++) {
+            assertTrue(PatternSource.holds(MODEL.layout(layer), layer, experts[i], targets[i]));
+        }
+    }
+
+    private static void awaitGuessed(AheadSource source, int count) {
+        while (source.guessed() < count) {
+            Thread.onSpinWait();
+        }
+    }
+
+    @Test
+    void rightGuessesAreReadOnce() throws IOException {
+        try (AheadSource source = start();
+                Arena arena = Arena.ofShared()) {
+            source.expect(1, new int[] {2, 3, 7}, 3);
+            awaitGuessed(source, 3);
+            long requests = source.counters().requests();
+            check(source, 1, new int[] {3, 7}, arena);
+            assertEquals(requests, source.counters().requests());
+            assertEquals(2, source.used());
+            check(source, 1, new int[] {1, 2, 3, 11}, arena);
+            assertEquals(4, source.used());
+            assertTrue(source.counters().requests() > requests);
+        }
+    }
+
+    @Test
+    void aBlobThatIsBeingReadIsWaitedFor() throws Exception {
+        try (AheadSource source = start();
+                Arena arena = Arena.ofShared()) {
+            file.meet(2);
+            source.expect(0, new int[] {5}, 1);
+            while (file.reads() == 0) {
+                Thread.onSpinWait();
+            }
+            CountDownLatch done = new CountDownLatch(1);
+            Thread reader = Thread.ofPlatform().start(() -> {
+                // Expert 9 is the second read, which lets the first one go on.
+                check(source, 0, new int[] {5, 9}, arena);
+                done.countDown();
+            });
+            done.await();
+            reader.join();
+            assertEquals(1, source.used());
+        }
+    }
+
+    @Test
+    void failedGuessesAreReadAgain() throws IOException {
+        try (AheadSource source = start();
+                Arena arena = Arena.ofShared()) {
+            file.failing(0, 2);
+            source.expect(2, new int[] {4}, 1);
+            while (file.reads() < 2) {
+                Thread.onSpinWait();
+            }
+            check(source, 2, new int[] {4}, arena);
+            assertEquals(0, source.used());
+            file.failing(0, 1000);
+            assertThrows(UncheckedIOException.class, () -> check(source, 2, new int[] {6}, arena));
+        }
+    }
+
+    @Test
+    void anyOrderOfGuessesAndReadsGivesTheBlobs() throws IOException {
+        SplittableRandom random = new SplittableRandom(8);
+        try (AheadSource source = start();
+                Arena arena = Arena.ofShared()) {
+            for (int round = 0; round < 400; round++) {
+                int[] experts = random.ints(0, 12).distinct().limit(random.nextInt(1, 7)).sorted().toArray();
+                if (random.nextBoolean()) {
+                    source.expect(random.nextInt(3), experts, experts.length);
+                } else {
+                    check(source, random.nextInt(3), experts, arena);
+                }
+            }
+        }
+    }
+}
