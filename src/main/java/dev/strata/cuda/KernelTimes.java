@@ -47,6 +47,15 @@ final class KernelTimes implements AutoCloseable {
         launches.clear();
     }
 
+    /** Milliseconds of all kernels whose names begin like this. */
+    double milliseconds(String prefix) {
+        collect();
+        return sums.entrySet().stream()
+                .filter(entry -> entry.getKey().startsWith(prefix))
+                .mapToDouble(entry -> entry.getValue().milliseconds)
+                .sum();
+    }
+
     /** One line a kernel, the longest first: launches, milliseconds, microseconds each. */
     String table() {
         collect();

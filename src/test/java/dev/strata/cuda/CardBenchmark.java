@@ -32,7 +32,8 @@ public final class CardBenchmark {
         int chunk = Integer.parseInt(arguments[4]);
         CudaOptions options = CudaOptions.defaults()
                 .withOverlap(!Boolean.getBoolean("strata.no.overlap"))
-                .withGraphs(!Boolean.getBoolean("strata.no.graphs"));
+                .withGraphs(!Boolean.getBoolean("strata.no.graphs"))
+                .withTensorCores(TensorCores.valueOf(System.getProperty("strata.tensor.cores", "AUTO")));
         try (CudaBackend backend = Cards.open(options);
                 SyntheticFiles files =
                         new SyntheticFiles(layers, QuantType.valueOf(arguments[1]), QuantType.valueOf(arguments[2]));
@@ -44,28 +45,56 @@ public final class CardBenchmark {
                 System.out.printf("loaded in %.1f s%n", (System.nanoTime() - start) / 1e9);
                 MemorySegment logits = arena.allocate(4L * model.config().vocabulary() * 64, 64);
                 CardBenchmark benchmark = new CardBenchmark(model, logits);
-                benchmark.prompt(1024, chunk);
-                benchmark.decode("decode after 1024", 1024, 1);
-                benchmark.decode("decode of 4 rows after 1024", 1024, 4);
-                benchmark.decode("decode of 8 rows after 1024", 1024, 8);
+                if (!Boolean.getBoolean("strata.prompt.only")) {
+                    benchmark.prompt(1024, chunk);
+                    benchmark.decode("decode after 1024", 1024, 1);
+                    benchmark.decode("decode of 4 rows after 1024", 1024, 4);
+                    benchmark.decode("decode of 8 rows after 1024", 1024, 8);
+                    benchmark.decodeTimes((CudaOps) backend.ops());
+                }
                 benchmark.prompt(Math.min(prompt, 2048), chunk);
                 benchmark.prompt(prompt, chunk);
                 benchmark.prompt(prompt, chunk);
                 benchmark.decode("decode after " + prompt, prompt, 1);
-                CudaOps ops = (CudaOps) backend.ops();
-                try (KernelTimes times = ops.time()) {
-                    for (int i = 0; i < 4; i++) {
-                        benchmark.pass(1024 + i, 1, new int[] {0});
-                    }
-                    System.out.println("four decode steps after 1024\n" + times.table());
-                }
-                try (KernelTimes times = ops.time()) {
-                    benchmark.prompt(chunk, chunk);
-                    System.out.println(times.table());
-                }
-                ops.stopTiming();
+                benchmark.promptTimes((CudaOps) backend.ops(), layers, Math.min(chunk, prompt));
             }
         }
+    }
+
+    private void decodeTimes(CudaOps ops) {
+        try (KernelTimes times = ops.time()) {
+            for (int i = 0; i < 4; i++) {
+                pass(1024 + i, 1, new int[] {0});
+            }
+            System.out.println("four decode steps after 1024\n" + times.table());
+        }
+        ops.stopTiming();
+    }
+
+    /** Where the time of one chunk goes, and the rates of products and attention. */
+    private void promptTimes(CudaOps ops, int layers, int rows) {
+        try (KernelTimes times = ops.time()) {
+            prompt(rows, rows);
+            System.out.println(times.table());
+            double each = (double) layers * rows;
+            rate("grouped products", each * 8 * 2 * 3 * 2048 * 768, times, "gemm_grouped", "gemm_hopper_grouped");
+            rate(
+                    "dense products (with the router's)",
+                    each * 2 * 2048 * (2 * 4096 + 2 * 512 + 3 * 128),
+                    times,
+                    "gemm_dense",
+                    "gemm_hopper_dense");
+            rate("attention", each * rows * 2 * 32 * 128, times, "attention_prompt", "attention_hopper");
+        }
+        ops.stopTiming();
+    }
+
+    private static void rate(String what, double operations, KernelTimes times, String... kernels) {
+        double milliseconds = 0;
+        for (String kernel : kernels) {
+            milliseconds += times.milliseconds(kernel);
+        }
+        System.out.printf("%s: %.1f ms, %.0f TFLOP/s%n", what, milliseconds, operations / milliseconds / 1e9);
     }
 
     private void prompt(int length, int chunk) {
