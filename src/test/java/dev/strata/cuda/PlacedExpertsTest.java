@@ -75,7 +75,7 @@ class PlacedExpertsTest {
     @Test
     void theProcessorTakesItsPartOfTheMisses() {
         assumeTrue(CpuBackend.isAvailable(), CpuBackend.reason());
-        Path folder = Path.of("src/test/resources/golden/reference/qwen3_moe");
+        Path folder = GoldenModels.folder("qwen3_moe");
         float[][] resident = resident(folder);
         for (String pin : Cards.real() ? new String[] {"0", "none"} : new String[] {"0"}) {
             Setting setting = new Setting(6, pin, true, false, true);
