@@ -20,6 +20,7 @@ final class Verbs {
         verbs.put("tokenize", TokenizeCommand::new);
         verbs.put("bench", BenchCommand::new);
         verbs.put("bench-prompt-path", PromptPathCommand::new);
+        verbs.put("bench-decode", DecodePathCommand::new);
         verbs.put("chat", ChatCommand::new);
         verbs.put("doctor", DoctorCommand::new);
         return verbs;

@@ -7,21 +7,24 @@ import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertPlacement;
 import dev.strata.device.Routing;
 import dev.strata.device.Stream;
+import dev.strata.device.Tensor;
 import dev.strata.expert.ArenaLayout;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A placement that a model can be loaded with before its experts have a place, since the expert cache takes what everything else leaves.
- * Until {@link #become} no expert has an address: passes run and leave all experts out, which is how a backend's scratch memory is made
+ * Until {@link #become} no expert has an address: passes run and count all experts as zeros, which is how a backend's scratch memory is made
  * to grow before the rest is shared out.
  */
 public final class DeferredPlacement implements ExpertPlacement, AutoCloseable {
+    private final Device device;
     private final ArenaLayout layout;
     private final boolean readsAhead;
     private @Nullable Buffer nowhere;
     private @Nullable DevicePlacement placement;
 
-    private DeferredPlacement(ArenaLayout layout, Buffer nowhere, boolean readsAhead) {
+    private DeferredPlacement(Device device, ArenaLayout layout, Buffer nowhere, boolean readsAhead) {
+        this.device = device;
         this.layout = layout;
         this.readsAhead = readsAhead;
         this.nowhere = nowhere;
@@ -50,7 +53,7 @@ public final class DeferredPlacement implements ExpertPlacement, AutoCloseable {
             nowhere.close();
             throw failed;
         }
-        return new DeferredPlacement(layout, nowhere, readsAhead);
+        return new DeferredPlacement(device, layout, nowhere, readsAhead);
     }
 
     /** Experts have their places from now on. Between passes; the placement stays its maker's. */
@@ -94,6 +97,8 @@ public final class DeferredPlacement implements ExpertPlacement, AutoCloseable {
         if (placement != null) {
             placement.products(layer, groups);
         } else {
+            Tensor results = groups.results();
+            device.fill(results.buffer(), results.offset(), 4L * results.rows() * results.columns(), 0, groups.stream());
             groups.run(0, layout.experts(layer));
         }
     }

@@ -44,6 +44,8 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private final int loanPatience;
     private final boolean timed;
     private final List<AutoCloseable> owned;
+    private ChoiceListener listener = (layer, expert) -> {};
+    private Runnable stepEnded = () -> {};
     private boolean[] complete;
     private boolean[] served;
     private boolean resident;
@@ -143,7 +145,11 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         if (cache.lent() > 0 && (finished || ++smallPasses > loanPatience)) {
             giveBack(stream);
         }
-        if (log.read(this::chosen) && ++sinceRound >= adaptation.every()) {
+        boolean noted = log.read(this::chosen);
+        if (noted) {
+            stepEnded.run();
+        }
+        if (noted && ++sinceRound >= adaptation.every()) {
             sinceRound = 0;
             adapt(stream);
             usage.decay(adaptation.decay());
@@ -178,7 +184,20 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         refreshTable();
     }
 
+    /** Tells every choice of decode steps from now on, and the end of each step; on the thread that begins passes. */
+    public void listen(ChoiceListener choice, Runnable endOfStep) {
+        listener = choice;
+        stepEnded = endOfStep;
+    }
+
+    /** Hears one choice. */
+    @FunctionalInterface
+    public interface ChoiceListener {
+        void chosen(int layer, int expert);
+    }
+
     private void chosen(int layer, int expert) {
+        listener.chosen(layer, expert);
         usage.count(
                 layer,
                 expert,

@@ -1,0 +1,122 @@
+package dev.strata.cli;
+
+import dev.strata.config.EngineOptions;
+import dev.strata.config.Options;
+import dev.strata.engine.DecodeArm;
+import dev.strata.engine.DecodeBenchmark;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code strata bench-decode}: decode with a part of the experts on the card. */
+@Command(
+        name = "bench-decode",
+        description = "Measures decode with a partial expert cache by size of the card and share of the misses,"
+                + " beside the bound from rates measured in the same run.",
+        mixinStandardHelpOptions = true,
+        sortOptions = false)
+final class DecodePathCommand implements Callable<Integer> {
+    private static final int CHUNK = 64;
+
+    @Mixin
+    private ModelFlags flags = new ModelFlags();
+
+    @Mixin
+    private TierFlags tiers = new TierFlags();
+
+    @Option(
+            names = "--cards",
+            paramLabel = "GIB[,...]",
+            description = "Sizes of the card in GiB; none: nothing resident, all: the whole card. Default: none,12,16,24,32.")
+    private String cards = "none,12,16,24,32";
+
+    @Option(
+            names = "--shares",
+            paramLabel = "SHARE[,...]",
+            description = "Who computes missed experts: pool, link, both, or in-place (over the link without a copy)."
+                    + " Default: pool,link,both.")
+    private String shares = "pool,link,both";
+
+    @Option(names = "--steps", paramLabel = "N", description = "Steps that count. Default: 240.")
+    private int steps = 240;
+
+    @Option(names = "--warm-up", paramLabel = "N", description = "Steps before them. Default: 60.")
+    private int warmUp = 60;
+
+    @Option(
+            names = "--locality",
+            paramLabel = "P",
+            description = "Probability that a token repeats one of the last 32. Default: 0; with skew=A in the model's"
+                    + " name this makes routing that a cache can follow.")
+    private float locality;
+
+    @Option(names = "--deterministic", description = "Compute so that all arms must give the same hash.")
+    private boolean deterministic;
+
+    @Option(
+            names = "--append",
+            paramLabel = "FILE",
+            description = "Also append every result to a file, a line of JSON each.")
+    private @Nullable Path append;
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Override
+    public Integer call() {
+        Counts.require("--steps", steps, 3);
+        Counts.require("--warm-up", warmUp, 1);
+        Counts.requireBetween("--locality", locality, 0, 1);
+        List<DecodeArm> arms = DecodeArm.parse(cards, shares);
+        EngineOptions standard = EngineOptions.DEFAULTS;
+        EngineOptions engine = new EngineOptions(
+                standard.backend(),
+                standard.threads(),
+                standard.kv(),
+                warmUp + steps + 1,
+                1,
+                CHUNK,
+                1,
+                0,
+                standard.checkpointEvery(),
+                0,
+                EngineOptions.Speculation.OFF,
+                deterministic);
+        Options plain = flags.options(engine, List.of());
+        Options options = plain.withTiers(tiers.options(plain.variables()));
+        return new DecodeBenchmark(options, warmUp, steps, locality).run(arms, this::tell) ? 0 : 1;
+    }
+
+    private void tell(Map<String, Object> result) {
+        String line = JsonText.of(result).replace("\n", " ");
+        PrintWriter out = spec.commandLine().getOut();
+        out.println(line);
+        out.flush();
+        Path file = append;
+        if (file != null) {
+            try {
+                Files.writeString(
+                        file,
+                        line + "\n",
+                        StandardCharsets.UTF_8,
+                        StandardOpenOption.CREATE,
+                        StandardOpenOption.APPEND);
+            } catch (IOException failed) {
+                throw new UncheckedIOException(failed);
+            }
+        }
+    }
+}
