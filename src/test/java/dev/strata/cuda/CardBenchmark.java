@@ -2,18 +2,25 @@ package dev.strata.cuda;
 
 import dev.strata.device.Batch;
 import dev.strata.device.KvFormat;
+import dev.strata.format.ModelFiles;
 import dev.strata.format.QuantType;
 import dev.strata.model.Model;
 import dev.strata.model.ModelLoader;
 import dev.strata.model.ModelOptions;
+import dev.strata.synth.ModelSource;
+import dev.strata.synth.SynthSpec;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 
-/** Speed of a made Qwen3-30B-A3B with every expert on the card: {@code LAYERS EXPERT_TYPE DENSE_TYPE PROMPT CHUNK}. */
+/**
+ * Speed of a made model with every expert on the card: {@code LAYERS EXPERT_TYPE DENSE_TYPE PROMPT CHUNK} for a Qwen3-30B-A3B, for
+ * others {@code 0 synth:... - PROMPT CHUNK}.
+ */
 public final class CardBenchmark {
     private final Model model;
     private final MemorySegment logits;
@@ -35,8 +42,10 @@ public final class CardBenchmark {
                 .withGraphs(!Boolean.getBoolean("strata.no.graphs"))
                 .withTensorCores(TensorCores.valueOf(System.getProperty("strata.tensor.cores", "AUTO")));
         try (CudaBackend backend = Cards.open(options);
-                SyntheticFiles files =
-                        new SyntheticFiles(layers, QuantType.valueOf(arguments[1]), QuantType.valueOf(arguments[2]));
+                ModelFiles files = arguments[1].startsWith(SynthSpec.PREFIX)
+                        ? ModelSource.open(Path.of(arguments[1]))
+                        : new SyntheticFiles(
+                                layers, QuantType.valueOf(arguments[1]), QuantType.valueOf(arguments[2]));
                 Arena arena = Arena.ofShared()) {
             System.out.println(backend.description());
             long start = System.nanoTime();
@@ -76,6 +85,9 @@ public final class CardBenchmark {
         try (KernelTimes times = ops.time()) {
             prompt(rows, rows);
             System.out.println(times.table());
+            if (layers == 0) {
+                return;
+            }
             double each = (double) layers * rows;
             rate("grouped products", each * 8 * 2 * 3 * 2048 * 768, times, "gemm_grouped", "gemm_hopper_grouped");
             rate(
