@@ -177,6 +177,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         finished = false;
         if (timed && scheduler.timing().passes() > 0) {
             LOG.info("{}", scheduler.timing().line());
+            blobs.reads().ifPresent(text -> LOG.info("prefill timing: {}", text));
         }
         scheduler.timing().restart();
         streamed.giveBack(stream);

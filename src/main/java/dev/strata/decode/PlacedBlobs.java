@@ -9,12 +9,16 @@ import dev.strata.prefill.BlobPlaces;
 import dev.strata.prefill.StageSource;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
+import dev.strata.expert.FileReads;
+import dev.strata.expert.ReadCounters;
+import java.util.Optional;
 
 /** Where every blob is: in a slot, in registered RAM, in other RAM, or in a file. */
 final class PlacedBlobs implements BlobPlaces, StageSource {
     private final TieredExpertSource source;
     private final PinnedRanges pinned;
     private final SlotCache cache;
+    private ReadCounters.@Nullable Snapshot told;
 
     PlacedBlobs(TieredExpertSource source, PinnedRanges pinned, SlotCache cache) {
         this.source = source;
@@ -36,6 +40,17 @@ final class PlacedBlobs implements BlobPlaces, StageSource {
     public int pinnedRange(int layer, int expert) {
         int place = source.place(layer, expert);
         return place < 0 ? -1 : pinned.range(layer, place);
+    }
+
+    /** What was read from files since this was asked last; empty when nothing is. */
+    Optional<String> reads() {
+        if (!(source.rest() instanceof FileReads reads)) {
+            return Optional.empty();
+        }
+        ReadCounters.Snapshot now = reads.counters().snapshot();
+        ReadCounters.Snapshot before = told;
+        told = now;
+        return Optional.of((before == null ? now : now.since(before)).text());
     }
 
     /** Passes on what will probably be needed soon. */

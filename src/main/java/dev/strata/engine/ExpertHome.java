@@ -11,6 +11,7 @@ import dev.strata.device.Backend;
 import dev.strata.device.Batch;
 import dev.strata.device.Device;
 import dev.strata.device.ExpertSource;
+import dev.strata.expert.AheadSource;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.ArenaPinner;
 import dev.strata.expert.ExpertProfile;
@@ -18,7 +19,6 @@ import dev.strata.expert.FileReads;
 import dev.strata.expert.PinPlan;
 import dev.strata.expert.PinSetting;
 import dev.strata.expert.PinnedRanges;
-import dev.strata.expert.ReadCounters;
 import dev.strata.expert.SlotPlan;
 import dev.strata.expert.TieredExpertSource;
 import dev.strata.format.ModelFiles;
@@ -258,13 +258,11 @@ final class ExpertHome implements AutoCloseable {
         if (experts instanceof TieredExpertSource tiered) {
             figures.put("ram_bytes", tiered.residentBytes());
             if (tiered.rest() instanceof FileReads reads) {
-                ReadCounters counters = reads.counters();
-                figures.put("file_requests", counters.requests());
-                figures.put("file_bytes_read", counters.bytes());
-                figures.put("file_bytes_unbuffered", counters.directBytes());
-                figures.put("file_bytes_useful", counters.usefulBytes());
-                figures.put("file_queue_depth", counters.queueDepth());
-                figures.put("file_retries", counters.retries());
+                figures.putAll(reads.counters().figures());
+            }
+            if (tiered.rest() instanceof AheadSource ahead) {
+                figures.put("blobs_read_ahead", ahead.guessed());
+                figures.put("blobs_read_ahead_used", ahead.used());
             }
         }
         DevicePlacement placed = placement;

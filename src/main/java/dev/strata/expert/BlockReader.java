@@ -131,12 +131,12 @@ final class BlockReader implements AutoCloseable {
         try {
             MemorySegment memory = buffer.memory().asSlice(0, request.bytes());
             long start = request.offset();
-            counters.begin();
+            long begun = counters.begin();
             long got = 0;
             try {
                 got = fill(request, memory, needed(request));
             } finally {
-                counters.end(got, files.get(request.file()).isDirect());
+                counters.end(begun, got, files.get(request.file()).isDirect());
             }
             for (ReadPlan.Wanted part : request.parts()) {
                 MemorySegment.copy(

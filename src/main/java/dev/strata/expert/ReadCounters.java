@@ -1,67 +1,167 @@
 package dev.strata.expert;
 
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
 
 /** Counts reads of expert files; any thread. */
 public final class ReadCounters {
-    private final AtomicLong requests = new AtomicLong();
-    private final AtomicLong requestedBytes = new AtomicLong();
-    private final AtomicLong directBytes = new AtomicLong();
-    private final AtomicLong usefulBytes = new AtomicLong();
-    private final AtomicLong retries = new AtomicLong();
-    private final AtomicInteger running = new AtomicInteger();
-    private final AtomicInteger deepest = new AtomicInteger();
+    /** Upper ends of the classes of request sizes, in KiB; one more class holds what is larger. */
+    private static final int[] SIZES = {64, 256, 1024, 4096, 16_384};
 
-    void begin() {
-        int now = running.incrementAndGet();
-        deepest.accumulateAndGet(now, Math::max);
-    }
+    private long requests;
+    private long bytes;
+    private long directBytes;
+    private long usefulBytes;
+    private long retries;
+    private int running;
+    private int deepest;
+    private long busySince;
+    private long busyNanos;
+    private long requestNanos;
+    private final long[] bySize = new long[SIZES.length + 1];
 
-    void end(long bytes, boolean direct) {
-        running.decrementAndGet();
-        requests.incrementAndGet();
-        requestedBytes.addAndGet(bytes);
-        if (direct) {
-            directBytes.addAndGet(bytes);
+    /**
+     * What was counted so far.
+     *
+     * @param requests to the file system
+     * @param bytes read, alignment and gaps included
+     * @param directBytes of them past the page cache
+     * @param usefulBytes that somebody asked for
+     * @param busyNanos time with at least one request on its way
+     * @param requestNanos time of all requests, one after the other
+     */
+    public record Snapshot(
+            long requests, long bytes, long directBytes, long usefulBytes, long busyNanos, long requestNanos) {
+        /** What came since an earlier snapshot. */
+        public Snapshot since(Snapshot earlier) {
+            return new Snapshot(
+                    requests - earlier.requests,
+                    bytes - earlier.bytes,
+                    directBytes - earlier.directBytes,
+                    usefulBytes - earlier.usefulBytes,
+                    busyNanos - earlier.busyNanos,
+                    requestNanos - earlier.requestNanos);
+        }
+
+        /** Bytes a second while requests were on their way. */
+        public double rate() {
+            return busyNanos == 0 ? 0 : bytes * 1e9 / busyNanos;
+        }
+
+        /** Requests on their way at the same time, on average. */
+        public double depth() {
+            return busyNanos == 0 ? 0 : requestNanos / (double) busyNanos;
+        }
+
+        /** For the log. */
+        public String text() {
+            return String.format(
+                    Locale.ROOT,
+                    "%.2f GB read from files (%.2f GB past the page cache) in %d requests of %.2f MiB, %.3f of the bytes asked for,"
+                            + " %.2f GB/s with %.1f requests at the same time",
+                    bytes / 1e9,
+                    directBytes / 1e9,
+                    requests,
+                    requests == 0 ? 0 : bytes / (double) requests / (1 << 20),
+                    usefulBytes == 0 ? 0 : bytes / (double) usefulBytes,
+                    rate() / 1e9,
+                    depth());
         }
     }
 
-    void useful(long bytes) {
-        usefulBytes.addAndGet(bytes);
+    /** A request begins; returns the time. */
+    synchronized long begin() {
+        long now = System.nanoTime();
+        if (running++ == 0) {
+            busySince = now;
+        }
+        deepest = Math.max(deepest, running);
+        return now;
     }
 
-    void retried() {
-        retries.incrementAndGet();
+    /** The request that began at {@code begun} has brought {@code count} bytes. */
+    synchronized void end(long begun, long count, boolean direct) {
+        long now = System.nanoTime();
+        requestNanos += now - begun;
+        if (--running == 0) {
+            busyNanos += now - busySince;
+        }
+        requests++;
+        bytes += count;
+        if (direct) {
+            directBytes += count;
+        }
+        int size = 0;
+        while (size < SIZES.length && count > (long) SIZES[size] << 10) {
+            size++;
+        }
+        bySize[size]++;
+    }
+
+    synchronized void useful(long count) {
+        usefulBytes += count;
+    }
+
+    synchronized void retried() {
+        retries++;
+    }
+
+    /** What was counted so far. */
+    public synchronized Snapshot snapshot() {
+        long busy = running > 0 ? busyNanos + System.nanoTime() - busySince : busyNanos;
+        return new Snapshot(requests, bytes, directBytes, usefulBytes, busy, requestNanos);
     }
 
     /** Requests to the file system. */
-    public long requests() {
-        return requests.get();
+    public synchronized long requests() {
+        return requests;
     }
 
     /** Bytes read, alignment and gaps included. */
-    public long bytes() {
-        return requestedBytes.get();
+    public synchronized long bytes() {
+        return bytes;
     }
 
     /** Bytes of them read past the page cache. */
-    public long directBytes() {
-        return directBytes.get();
+    public synchronized long directBytes() {
+        return directBytes;
     }
 
     /** Bytes that somebody asked for. */
-    public long usefulBytes() {
-        return usefulBytes.get();
+    public synchronized long usefulBytes() {
+        return usefulBytes;
     }
 
     /** Short or failed reads that were tried again. */
-    public long retries() {
-        return retries.get();
+    public synchronized long retries() {
+        return retries;
     }
 
     /** Most requests that ran at the same time. */
-    public int queueDepth() {
-        return deepest.get();
+    public synchronized int queueDepth() {
+        return deepest;
+    }
+
+    /** Everything by name, for the status page. */
+    public synchronized Map<String, Object> figures() {
+        Snapshot now = snapshot();
+        Map<String, Object> sizes = new LinkedHashMap<>();
+        for (int i = 0; i < SIZES.length; i++) {
+            sizes.put("up_to_" + SIZES[i] + "_kib", bySize[i]);
+        }
+        sizes.put("larger", bySize[SIZES.length]);
+        Map<String, Object> figures = new LinkedHashMap<>();
+        figures.put("file_requests", requests);
+        figures.put("file_requests_by_size", sizes);
+        figures.put("file_bytes_read", bytes);
+        figures.put("file_bytes_unbuffered", directBytes);
+        figures.put("file_bytes_buffered", bytes - directBytes);
+        figures.put("file_bytes_useful", usefulBytes);
+        figures.put("file_queue_depth", deepest);
+        figures.put("file_queue_depth_mean", now.depth());
+        figures.put("file_bytes_per_second", now.rate());
+        figures.put("file_retries", retries);
+        return figures;
     }
 }

@@ -17,6 +17,7 @@ import dev.strata.device.Batch;
 import dev.strata.device.ExpertSource;
 import dev.strata.device.KvFormat;
 import dev.strata.device.reference.ReferenceBackend;
+import dev.strata.expert.AheadSource;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.BlobSlices;
 import dev.strata.expert.ExpertProfile;
@@ -45,6 +46,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -54,6 +56,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** The same logits, bit for bit, wherever experts are read from. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ExpertSourceIdentityTest {
+    private static final int STEPS = 3;
     private static final ModelOptions ROOM = new ModelOptions(64, 4, 1, KvFormat.F32, false);
 
     @TempDir
@@ -107,6 +110,23 @@ class ExpertSourceIdentityTest {
             assertArrayEquals(mapped, logits(stored -> tiered(stored, 1.1), false));
         } finally {
             path = plain;
+        }
+    }
+
+    /** Experts that steps read ahead are those that would have been read. */
+    @Test
+    void readingAheadChangesNothing() {
+        float[] mapped = logits(MappedExpertSource::new, false);
+        AtomicReference<AheadSource> ahead = new AtomicReference<>();
+        Function<List<StoredExperts>, ExpertSource> open = stored -> {
+            ahead.set(AheadSource.start(file(stored, true)));
+            return TieredExpertSource.file(ahead.get());
+        };
+        assertArrayEquals(mapped, logits(open, false));
+        assertTrue(ahead.get().guessed() > 0);
+        if (CpuBackend.isAvailable()) {
+            assertArrayEquals(logits(MappedExpertSource::new, true), logits(open, true));
+            assertTrue(ahead.get().guessed() > 0);
         }
     }
 
@@ -171,7 +191,20 @@ class ExpertSourceIdentityTest {
                         new Batch(tokens, List.of(new Batch.Segment(0, 50, 0, new int[] {0}, 0, new int[0])), false),
                         rows,
                         logits);
-                return logits.toArray(JAVA_FLOAT);
+                float[] first = logits.toArray(JAVA_FLOAT);
+                float[] all = Arrays.copyOf(first, first.length + STEPS * vocabulary);
+                for (int step = 0; step < STEPS; step++) {
+                    int position = 50 + step;
+                    model.forward(
+                            new Batch(
+                                    new int[] {7 + step},
+                                    List.of(new Batch.Segment(0, 1, position, new int[] {0}, 0, new int[] {3, 5})),
+                                    false),
+                            new int[] {0},
+                            logits);
+                    MemorySegment.copy(logits, JAVA_FLOAT, 0, all, first.length + step * vocabulary, vocabulary);
+                }
+                return all;
             }
         }
     }
