@@ -5,6 +5,7 @@ import dev.strata.api.ApiException;
 import dev.strata.api.FinishReason;
 import dev.strata.device.Batch;
 import dev.strata.model.Model;
+import java.io.UncheckedIOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -446,7 +447,8 @@ final class StepLoop implements Runnable {
      * A pass failed. Alone, the sequence was the reason; of several, each is read again alone, so that one cannot take the others down.
      */
     private void failed(List<Part> parts, RuntimeException error) {
-        if (++failures > MOST_FAILURES) {
+        // A file that cannot be read fails the requests that need it, however many; it may come back.
+        if (!(error instanceof UncheckedIOException) && ++failures > MOST_FAILURES) {
             throw error;
         }
         LOG.error("a pass over {} sequences failed", parts.size(), error);
