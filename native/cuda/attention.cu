@@ -7,35 +7,16 @@
 //   page arrive while the values of this one are used. Every key is read once for 64 / group tokens.
 // attention_rows: a block a (row, kv head, span of positions): its up to 16 query heads are one tile of 16 rows, four warps take chunks of
 //   positions in turn and are merged at the end. Positions may be chosen blocks. Bytes moved: every visible key and value once.
+// attention_decode: the same with the work of attention_inputs for rows that are alone in their sequence: every block norms and rotates its
+//   queries, and the one whose span ends at the row's own position appends its key and value first. Keys and values of earlier positions
+//   are on their way before the kernel waits for the projections. The block that comes last for a (row, kv head) sums the spans.
 // attention_merge: sums the spans of attention_rows. Spans have a fixed length, so a row's result does not depend on others.
 #include "kv.cuh"
 
-STRATA_KERNEL(128, attention_inputs, const float* projected, const float* keys, const float* values,
-              const float* query_norm, const float* key_norm, int rows, int heads, int kv_heads, int head_size, int gated,
-              float epsilon, const double* frequencies, int width, float magnitude, const int* positions,
-              const int* page_bases, const int* pages, int format, void* k_data, void* v_data, u16* k_scales,
-              u16* v_scales, float* queries, float* gates) {
-    __shared__ float head_values[4][256];
-    wait_for_previous_kernel();
-    release_next_kernel();
-    int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-    int per_row = heads + 2 * kv_heads;
-    int item = blockIdx.x * 4 + warp;
-    bool live = item < rows * per_row;
-    int row = live ? item / per_row : 0, head = live ? item % per_row : 0;
-    float* v = head_values[warp];
-    const float* from;
-    const float* norm;
-    if (head < heads) {
-        from = projected + ((long long)row * heads + head) * head_size * (gated ? 2 : 1);
-        norm = query_norm;
-    } else if (head < heads + kv_heads) {
-        from = keys + ((long long)row * kv_heads + head - heads) * head_size;
-        norm = key_norm;
-    } else {
-        from = values + ((long long)row * kv_heads + head - heads - kv_heads) * head_size;
-        norm = nullptr;
-    }
+// One head by one warp: v = from, normed when there are weights, rotated when `width` is not zero.
+STRATA_INLINE void prepare_head(float* v, const float* from, const float* norm, int head_size, float epsilon, int position,
+                                const double* frequencies, int width, float magnitude) {
+    int lane = threadIdx.x & 31;
     float squares = 0.0f;
     for (int d = lane; d < head_size; d += 32) {
         v[d] = from[d];
@@ -49,37 +30,20 @@ STRATA_KERNEL(128, attention_inputs, const float* projected, const float* keys, 
         }
     }
     warp_barrier();
-    int position = positions[row];
-    if (head < heads + kv_heads) {
-        for (int i = lane; i < width / 2; i += 32) {
-            double angle = position * frequencies[i];
-            angle -= rint(angle * 0.15915494309189535) * 6.283185307179586;
-            float sine = sinf((float)angle) * magnitude, cosine = cosf((float)angle) * magnitude;
-            float low = v[i], high = v[i + width / 2];
-            v[i] = low * cosine - high * sine;
-            v[i + width / 2] = high * cosine + low * sine;
-        }
+    for (int i = lane; i < width / 2; i += 32) {
+        double angle = position * frequencies[i];
+        angle -= rint(angle * 0.15915494309189535) * 6.283185307179586;
+        float sine = sinf((float)angle) * magnitude, cosine = cosf((float)angle) * magnitude;
+        float low = v[i], high = v[i + width / 2];
+        v[i] = low * cosine - high * sine;
+        v[i + width / 2] = high * cosine + low * sine;
     }
     warp_barrier();
-    if (head < heads) {
-        long long at = ((long long)row * heads + head) * head_size;
-        for (int d = lane; live && d < head_size; d += 32) {
-            queries[at + d] = v[d];
-            if (gated) {
-                gates[at + d] = from[head_size + d];
-            }
-        }
-        return;
-    }
-    bool is_key = head < heads + kv_heads;
-    int kv_head = head - heads - (is_key ? 0 : kv_heads);
-    Pages table = {pages, kv_heads, head_size};
-    long long vector = table.vector_of(page_bases[row], position, kv_head);
-    void* data = is_key ? k_data : v_data;
-    u16* scales = is_key ? k_scales : v_scales;
-    if (!live) {
-        return;
-    }
+}
+
+// Stores a key or value vector by one warp.
+STRATA_INLINE void append_head(const float* v, void* data, u16* scales, int format, long long vector, int head_size) {
+    int lane = threadIdx.x & 31;
     if (format == KV_INT8) {
         for (int base = 0; base < head_size; base += 64) {
             float largest = 0.0f;
@@ -107,6 +71,54 @@ STRATA_KERNEL(128, attention_inputs, const float* projected, const float* keys, 
             }
         }
     }
+}
+
+STRATA_KERNEL(128, attention_inputs, const float* projected, const float* keys, const float* values,
+              const float* query_norm, const float* key_norm, int rows, int heads, int kv_heads, int head_size, int gated,
+              float epsilon, const double* frequencies, int width, float magnitude, const int* positions,
+              const int* page_bases, const int* pages, int format, void* k_data, void* v_data, u16* k_scales,
+              u16* v_scales, float* queries, float* gates) {
+    __shared__ float head_values[4][256];
+    wait_for_previous_kernel();
+    release_next_kernel();
+    int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    int per_row = heads + 2 * kv_heads;
+    int item = blockIdx.x * 4 + warp;
+    bool live = item < rows * per_row;
+    int row = live ? item / per_row : 0, head = live ? item % per_row : 0;
+    float* v = head_values[warp];
+    const float* from;
+    const float* norm;
+    if (head < heads) {
+        from = projected + ((long long)row * heads + head) * head_size * (gated ? 2 : 1);
+        norm = query_norm;
+    } else if (head < heads + kv_heads) {
+        from = keys + ((long long)row * kv_heads + head - heads) * head_size;
+        norm = key_norm;
+    } else {
+        from = values + ((long long)row * kv_heads + head - heads - kv_heads) * head_size;
+        norm = nullptr;
+    }
+    int position = positions[row];
+    prepare_head(v, from, norm, head_size, epsilon, position, frequencies, head < heads + kv_heads ? width : 0, magnitude);
+    if (!live) {
+        return;
+    }
+    if (head < heads) {
+        long long at = ((long long)row * heads + head) * head_size;
+        for (int d = lane; d < head_size; d += 32) {
+            queries[at + d] = v[d];
+            if (gated) {
+                gates[at + d] = from[head_size + d];
+            }
+        }
+        return;
+    }
+    bool is_key = head < heads + kv_heads;
+    int kv_head = head - heads - (is_key ? 0 : kv_heads);
+    Pages table = {pages, kv_heads, head_size};
+    append_head(v, is_key ? k_data : v_data, is_key ? k_scales : v_scales, format,
+                table.vector_of(page_bases[row], position, kv_head), head_size);
 }
 
 STRATA_KERNEL(128, attention_plain, const float* queries, int heads, int kv_heads, int head_size, float scale,
@@ -430,14 +442,30 @@ STRATA_INLINE void prompt(const float* queries, int heads, int kv_heads, float s
     }
 }
 
-template <int D, int FORMAT>
-STRATA_INLINE void rows_of(const float* queries, int heads, int kv_heads, float scale, const int* positions,
-                           const int* page_bases, const int* pages, const void* k_data, const void* v_data,
-                           const u16* k_scales, const u16* v_scales, const int* counts, const int* blocks, int budget,
+// What attention_inputs reads, for a kernel that does its work. `arrivals` counts the blocks of every (row, bunch of heads), null when
+// another kernel sums the spans.
+struct Inputs {
+    const float* keys;
+    const float* values;
+    const float* query_norm;
+    const float* key_norm;
+    const double* frequencies;
+    int* arrivals;
+    int gated, width;
+    float epsilon, magnitude;
+};
+
+// With OWN the queries are what was projected, and `inputs` says what is done to them; without it `inputs` is not read.
+template <int D, int FORMAT, bool OWN>
+STRATA_INLINE void rows_of(const Inputs& inputs, const float* queries, int heads, int kv_heads, float scale,
+                           const int* positions, const int* page_bases, const int* pages, const void* k_data,
+                           const void* v_data, const u16* k_scales, const u16* v_scales, const int* counts, const int* blocks, int budget,
                            int block, int span, const float* gates, float* out, float* parts, float* part_sums) {
     const int CHUNK = D >= 256 ? 16 : 32;
     STRATA_DYNAMIC_SHARED(shared);
-    wait_for_previous_kernel();
+    if (!OWN) {
+        wait_for_previous_kernel();
+    }
     release_next_kernel();
     int row = blockIdx.z, split = blockIdx.x, splits = gridDim.x;
     int group = heads / kv_heads, bunches = (group + 15) / 16;
@@ -448,6 +476,10 @@ STRATA_INLINE void rows_of(const float* queries, int heads, int kv_heads, float 
     int begin = split * span, end = min(seen.length, begin + span);
     long long heads_before = (long long)row * heads + first_head;
     if (begin >= end) {
+        if (OWN && inputs.arrivals != nullptr) {
+            return;
+        }
+        wait_for_previous_kernel();
         for (int r = threadIdx.x; r < own; r += 128) {
             long long at = (heads_before + r) * splits + split;
             part_sums[2 * at] = -INFINITY;
@@ -458,10 +490,6 @@ STRATA_INLINE void rows_of(const float* queries, int heads, int kv_heads, float 
     u8* query_tile = shared;
     u8* key_tile = shared + 32 * D + warp * (4 * CHUNK * D);
     u8* value_tile = key_tile + 2 * CHUNK * D;
-    bring_queries<D>(query_tile, queries, 16, scale * 1.4426950408889634f,
-                     [&](int r) -> long long { return r < own ? heads_before + r : -1; });
-    __syncthreads();
-
     Pages table = {pages, kv_heads, D};
     int base = page_bases[row];
     auto fetch = [&](u8* to, const void* data, const u16* scales, int start) {
@@ -476,12 +504,53 @@ STRATA_INLINE void rows_of(const float* queries, int heads, int kv_heads, float 
         }
         copy_async_commit();
     };
+    int start = begin + warp * CHUNK;
+    bool newest = end == seen.length;  // the span ends at the row's own position
+    bool early = OWN && start + CHUNK <= (newest ? end - 1 : end);
+    if (early) {
+        fetch(key_tile, k_data, k_scales, start);
+        fetch(value_tile, v_data, v_scales, start);
+    }
+    if constexpr (OWN) {
+        __shared__ float head_values[4][D < 32 ? 32 : D];
+        float* v = head_values[warp];
+        int position = positions[row];
+        wait_for_previous_kernel();
+        for (int item = warp; item < own + (newest ? 2 : 0); item += 4) {
+            if (item >= own) {
+                bool is_key = item == own;
+                prepare_head(v, (is_key ? inputs.keys : inputs.values) + ((long long)row * kv_heads + kv_head) * D,
+                             is_key ? inputs.key_norm : nullptr, D, inputs.epsilon, position, inputs.frequencies,
+                             is_key ? inputs.width : 0, inputs.magnitude);
+                append_head(v, (void*)(is_key ? k_data : v_data), (u16*)(is_key ? k_scales : v_scales), FORMAT,
+                            table.vector_of(base, position, kv_head), D);
+                publish();
+            } else {
+                prepare_head(v, queries + (heads_before + item) * D * (inputs.gated ? 2 : 1), inputs.query_norm, D,
+                             inputs.epsilon, position, inputs.frequencies, inputs.width, inputs.magnitude);
+                for (int d = 2 * lane; d < D; d += 64) {
+                    *(u32*)(query_tile + tile_offset<D>(item, d >> 3) + 2 * (d & 7)) =
+                        half2_of(v[d] * (scale * 1.4426950408889634f), v[d + 1] * (scale * 1.4426950408889634f));
+                }
+            }
+            warp_barrier();
+        }
+        for (int i = own * (D / 8) + threadIdx.x; i < 16 * (D / 8); i += 128) {
+            Word4 zeros = {0, 0, 0, 0};
+            *(Word4*)(query_tile + tile_offset<D>(i / (D / 8), i % (D / 8))) = zeros;
+        }
+    } else {
+        bring_queries<D>(query_tile, queries, 16, scale * 1.4426950408889634f,
+                         [&](int r) -> long long { return r < own ? heads_before + r : -1; });
+    }
+    __syncthreads();
+    if (!early) {
+        fetch(key_tile, k_data, k_scales, start);
+        fetch(value_tile, v_data, v_scales, start);
+    }
     Tile<D, CHUNK> work;
     work.start();
-    int start = begin + warp * CHUNK;
-    fetch(key_tile, k_data, k_scales, start);
     for (; start < end; start += 4 * CHUNK) {
-        fetch(value_tile, v_data, v_scales, start);
         copy_async_wait<1>();
         warp_barrier();
         float scores[CHUNK / 8][4];
@@ -504,9 +573,16 @@ STRATA_INLINE void rows_of(const float* queries, int heads, int kv_heads, float 
         warp_barrier();
         work.gather(scores, value_tile);
         warp_barrier();
+        fetch(value_tile, v_data, v_scales, start + 4 * CHUNK);
     }
     copy_async_wait<0>();
     __syncthreads();
+    auto gate_of = [&](long long head, int d) -> const float* {
+        if (OWN) {
+            return inputs.gated ? queries + (2 * head + 1) * D + d : nullptr;
+        }
+        return gates != nullptr ? gates + head * D + d : nullptr;
+    };
     // The four warps' results in the place of keys and values: [warp][16][D], then their maxima and sums.
     float* results = (float*)(shared + 32 * D);
     float* tops = results + 4 * 16 * D;
@@ -543,7 +619,8 @@ STRATA_INLINE void rows_of(const float* queries, int heads, int kv_heads, float 
         long long head = heads_before + r;
         if (splits == 1) {
             value /= sum;
-            out[head * D + d] = gates != nullptr ? value * sigmoid(gates[head * D + d]) : value;
+            const float* gate = gate_of(head, d);
+            out[head * D + d] = gate != nullptr ? value * sigmoid(*gate) : value;
         } else {
             parts[(head * splits + split) * D + d] = value;
             if (d == 0) {
@@ -552,11 +629,64 @@ STRATA_INLINE void rows_of(const float* queries, int heads, int kv_heads, float 
             }
         }
     }
+    if constexpr (OWN) {
+        if (splits == 1 || inputs.arrivals == nullptr) {
+            return;
+        }
+        __shared__ int before;
+        int live = (seen.length + span - 1) / span;
+        publish();
+        __syncthreads();
+        int* arrivals = inputs.arrivals + (long long)row * gridDim.y + blockIdx.y;
+        if (threadIdx.x == 0) {
+            before = atomicAdd(arrivals, 1);
+            if (before == live - 1) {
+                *arrivals = 0;
+            }
+        }
+        __syncthreads();
+        if (before != live - 1) {
+            return;
+        }
+        publish();
+        // Factors of the spans, [16][live], in the place of the four warps' results.
+        for (int i = threadIdx.x; i < own * live; i += 128) {
+            results[i] = read_fresh(part_sums + 2 * ((heads_before + i / live) * splits + i % live));
+            results[own * live + i] = read_fresh(part_sums + 2 * ((heads_before + i / live) * splits + i % live) + 1);
+        }
+        __syncthreads();
+        if ((int)threadIdx.x < own) {
+            float* tops_of = results + threadIdx.x * live;
+            float top = -INFINITY, sum = 0.0f;
+            for (int s = 0; s < live; s++) {
+                top = fmaxf(top, tops_of[s]);
+            }
+            for (int s = 0; s < live; s++) {
+                tops_of[s] = power_of_two(tops_of[s] - top);
+                sum += tops_of[s] * results[own * live + threadIdx.x * live + s];
+            }
+            for (int s = 0; s < live; s++) {
+                tops_of[s] /= sum;
+            }
+        }
+        __syncthreads();
+        for (int i = threadIdx.x; i < own * D; i += 128) {
+            int r = i / D, d = i % D;
+            long long head = heads_before + r;
+            float value = 0.0f;
+#pragma unroll 4
+            for (int s = 0; s < live; s++) {
+                value += results[r * live + s] * read_fresh(parts + (head * splits + s) * D + d);
+            }
+            const float* gate = gate_of(head, d);
+            out[head * D + d] = gate != nullptr ? value * sigmoid(*gate) : value;
+        }
+    }
 }
 
 // One block a (row, head).
 STRATA_KERNEL(128, attention_merge, const float* parts, const float* part_sums, int splits, int head_size,
-              const float* gates, float* out) {
+              const float* gates, int gate_stride, float* out) {
     wait_for_previous_kernel();
     release_next_kernel();
     long long head = blockIdx.x;
@@ -578,7 +708,7 @@ STRATA_KERNEL(128, attention_merge, const float* parts, const float* part_sums, 
             }
         }
         value /= total;
-        out[head * head_size + d] = gates != nullptr ? value * sigmoid(gates[head * head_size + d]) : value;
+        out[head * head_size + d] = gates != nullptr ? value * sigmoid(gates[head * gate_stride + d]) : value;
     }
 }
 
@@ -590,12 +720,21 @@ STRATA_KERNEL(128, attention_merge, const float* parts, const float* part_sums, 
         prompt<D, FORMAT>(queries, heads, kv_heads, scale, first_rows, segment_rows, pasts, segment_bases, pages,        \
                           k_data, v_data, k_scales, v_scales, gates, out);                                               \
     }                                                                                                                    \
-    STRATA_KERNEL(128, attention_rows_##D##_##suffix, const float* queries, int heads, int kv_heads, float scale,        \
-                  const int* positions, const int* page_bases, const int* pages, const void* k_data,                     \
-                  const void* v_data, const u16* k_scales, const u16* v_scales, const int* counts, const int* blocks,    \
-                  int budget, int block, int span, const float* gates, float* out, float* parts, float* part_sums) {     \
-        rows_of<D, FORMAT>(queries, heads, kv_heads, scale, positions, page_bases, pages, k_data, v_data, k_scales,      \
-                           v_scales, counts, blocks, budget, block, span, gates, out, parts, part_sums);                 \
+    STRATA_KERNEL(128, attention_rows_##D##_##suffix, const float* queries, int heads, int kv_heads, float scale,       \
+                  const int* positions, const int* page_bases, const int* pages, const void* k_data,                    \
+                  const void* v_data, const u16* k_scales, const u16* v_scales, const int* counts, const int* blocks,   \
+                  int budget, int block, int span, const float* gates, float* out, float* parts, float* part_sums) {    \
+        rows_of<D, FORMAT, false>(Inputs{}, queries, heads, kv_heads, scale, positions, page_bases, pages, k_data,      \
+                                  v_data, k_scales, v_scales, counts, blocks, budget, block, span, gates, out, parts,   \
+                                  part_sums);                                                                           \
+    }                                                                                                                   \
+    STRATA_KERNEL(128, attention_decode_##D##_##suffix, const Inputs inputs, const float* projected, int heads,         \
+                  int kv_heads, float scale, const int* positions, const int* page_bases, const int* pages,             \
+                  const void* k_data, const void* v_data, const u16* k_scales, const u16* v_scales, const int* counts,  \
+                  const int* blocks, int budget, int block, int span, float* out, float* parts, float* part_sums) {     \
+        rows_of<D, FORMAT, true>(inputs, projected, heads, kv_heads, scale, positions, page_bases, pages, k_data, v_data,\
+                                 k_scales, v_scales, counts, blocks, budget, block, span, nullptr, out, parts,          \
+                                 part_sums);                                                                            \
     }
 
 ATTENTION(16, f16, KV_F16)

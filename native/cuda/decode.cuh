@@ -23,8 +23,6 @@ STRATA_INLINE u32 half2_subtract(u32 a, u32 b) {
 STRATA_INLINE u32 half2_multiply(u32 a, u32 b) {
     return half2_of(from_half((u16)a) * from_half((u16)b), from_half((u16)(a >> 16)) * from_half((u16)(b >> 16)));
 }
-STRATA_INLINE float read_fresh(const float* p) { return *p; }
-STRATA_INLINE void publish() {}
 STRATA_INLINE u32 warp_most(u32 value) {
     for (int distance = 16; distance > 0; distance >>= 1) {
         value = max(value, (u32)exchange_xor((int)value, distance));
@@ -43,14 +41,6 @@ STRATA_INLINE u32 half2_multiply(u32 a, u32 b) {
     asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));
     return c;
 }
-// Memory that another block of this launch wrote.
-STRATA_INLINE float read_fresh(const float* p) {
-    float value;
-    asm volatile("ld.global.cg.f32 %0, [%1];" : "=f"(value) : "l"(p) : "memory");
-    return value;
-}
-// Makes what this thread wrote visible to other blocks before what it writes next.
-STRATA_INLINE void publish() { __threadfence(); }
 STRATA_INLINE u32 warp_most(u32 value) { return __reduce_max_sync(0xffffffffu, value); }
 #endif
 

@@ -170,6 +170,19 @@ STRATA_INLINE void release_next_kernel() {
 
 #endif
 
+// Memory that another block of the running launch wrote, and what makes this thread's writes visible to other blocks before later ones.
+#ifdef STRATA_EMULATED
+STRATA_INLINE float read_fresh(const float* p) { return *p; }
+STRATA_INLINE void publish() {}
+#else
+STRATA_INLINE float read_fresh(const float* p) {
+    float value;
+    asm volatile("ld.global.cg.f32 %0, [%1];" : "=f"(value) : "l"(p) : "memory");
+    return value;
+}
+STRATA_INLINE void publish() { __threadfence(); }
+#endif
+
 STRATA_INLINE float from_bf16(u32 bits) { return float_of(bits << 16); }
 
 // The largest float16 instead of infinity; what is not a number stays so.

@@ -104,7 +104,7 @@ final class AttentionKernels {
         }
     }
 
-    private static boolean hasTiles(int headSize) {
+    static boolean hasTiles(int headSize) {
         return headSize == 16 || headSize == 32 || headSize == 64 || headSize == 128 || headSize == 256;
     }
 
@@ -268,6 +268,7 @@ final class AttentionKernels {
                     .integer(splits)
                     .integer(size)
                     .tensor(gates)
+                    .integer(size)
                     .tensor(out)
                     .launch(merge, heads, 128);
         }

@@ -47,6 +47,7 @@ final class CudaOps implements Ops, AutoCloseable {
     private final Products products;
     private final RowKernels rows;
     private final AttentionKernels attention;
+    private final DecodeAttention decodeAttention;
     private final IndexKernels index;
     private final DeltaKernels delta;
     private final NgramKernels ngram;
@@ -82,6 +83,7 @@ final class CudaOps implements Ops, AutoCloseable {
                 launcher, scratch, kernels, types, activations, tiles, options, processors, decodeProducts);
         this.rows = new RowKernels(launcher, scratch, kernels, products);
         this.attention = new AttentionKernels(launcher, scratch, kernels, step, ropes, options, groups);
+        this.decodeAttention = new DecodeAttention(launcher, scratch, kernels, step, ropes, options);
         this.index = new IndexKernels(launcher, scratch, kernels, step, ropes, attention);
         this.delta = new DeltaKernels(launcher, scratch, kernels, step, held);
         this.ngram = new NgramKernels(launcher, scratch, kernels, step, products, held);
@@ -270,6 +272,48 @@ final class CudaOps implements Ops, AutoCloseable {
         use(batch);
         attention.attention(shape, queries, (CudaStates.Kv) kv, (CudaStates.Selection) selection, gates, out);
         activations.written(out);
+    }
+
+    @Override
+    public Tensor attend(
+            AttentionShape shape,
+            Tensor projected,
+            Tensor keys,
+            Tensor values,
+            @Nullable Tensor queryNorm,
+            @Nullable Tensor keyNorm,
+            LayerState.Kv kv,
+            LayerState.@Nullable Selection selection,
+            Batch batch,
+            Tensor queries,
+            @Nullable Tensor gates,
+            Tensor out) {
+        use(batch);
+        CudaStates.Kv own = (CudaStates.Kv) kv;
+        int rows = projected.rows();
+        if (!decodeAttention.suits(shape, own, rows)) {
+            return Ops.super.attend(
+                    shape, projected, keys, values, queryNorm, keyNorm, kv, selection, batch, queries, gates, out);
+        }
+        // Gates lie between the queries: the result has to lie elsewhere.
+        Tensor result = out;
+        if (shape.outputGate()) {
+            long bytes = 4L * rows * out.columns();
+            result = new Tensor(
+                    new ScratchView(scratch.address("attended rows", bytes), bytes), 0, rows, out.columns());
+        }
+        decodeAttention.attend(
+                shape,
+                projected,
+                keys,
+                values,
+                queryNorm,
+                keyNorm,
+                own,
+                (CudaStates.Selection) selection,
+                result);
+        activations.written(result);
+        return result;
     }
 
     @Override

@@ -1,0 +1,134 @@
+package dev.strata.cuda;
+
+import dev.strata.device.AttentionShape;
+import dev.strata.device.KvFormat;
+import dev.strata.device.Tensor;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Launches attention_decode: attention with its inputs for passes of one row a sequence. */
+final class DecodeAttention {
+    /** Positions that one block takes at least, so that short contexts too are spread over the card. */
+    private static final int SPAN = 128;
+
+    /** Up to this many spans are summed by the block that comes last, more by a kernel of their own. */
+    private static final int MOST_FOLDED = 16;
+
+    private static final int MOST_SPANS = 128;
+    private static final int MOST_ROWS = 64;
+
+    private final Launcher launcher;
+    private final Scratch scratch;
+    private final Kernels kernels;
+    private final StepRecord step;
+    private final RopeTables ropes;
+    private final CudaOptions options;
+    private final Kernel merge;
+    private final Map<String, Kernel> tiled = new HashMap<>();
+
+    DecodeAttention(
+            Launcher launcher,
+            Scratch scratch,
+            Kernels kernels,
+            StepRecord step,
+            RopeTables ropes,
+            CudaOptions options) {
+        this.launcher = launcher;
+        this.scratch = scratch;
+        this.kernels = kernels;
+        this.step = step;
+        this.ropes = ropes;
+        this.options = options;
+        this.merge = kernels.get("attention_merge");
+    }
+
+    boolean suits(AttentionShape shape, CudaStates.Kv kv, int rows) {
+        return options.fused()
+                && options.precision() == Precision.MIXED
+                && !options.deterministic()
+                && step.longestSegment() == 1
+                && rows <= MOST_ROWS
+                && kv.format() != KvFormat.F32
+                && AttentionKernels.hasTiles(shape.headSize());
+    }
+
+    /** Appends keys and values and attends; the result may lie where an ungated {@code projected} lies. */
+    void attend(
+            AttentionShape shape,
+            Tensor projected,
+            Tensor keys,
+            Tensor values,
+            @Nullable Tensor queryNorm,
+            @Nullable Tensor keyNorm,
+            CudaStates.Kv kv,
+            CudaStates.@Nullable Selection selection,
+            Tensor out) {
+        int size = shape.headSize();
+        int group = shape.heads() / shape.kvHeads();
+        int longest = step.contextBucket();
+        CudaStates.Selection chosen = null;
+        if (selection != null && longest >= (selection.budget() + 1) * selection.block()) {
+            chosen = selection;
+            longest = Math.min(longest, (selection.budget() + 1) * selection.block());
+        }
+        boolean folded = longest <= 2 * MOST_FOLDED * SPAN;
+        int span = Math.max(SPAN, Math.ceilDiv(longest, folded ? MOST_FOLDED : MOST_SPANS));
+        int splits = Math.ceilDiv(longest, span);
+        int rows = projected.rows();
+        int bunches = shape.kvHeads() * Math.ceilDiv(group, 16);
+        long heads = (long) rows * shape.heads();
+        long parts = splits == 1 ? 0 : scratch.address("attention parts", 4 * heads * splits * size);
+        long sums = splits == 1 ? 0 : scratch.address("attention part sums", 8 * heads * splits);
+        long arrivals = scratch.zeroed("arrivals at attention", 4L * MOST_ROWS * bunches);
+        int chunk = size >= 256 ? 16 : 32;
+        int shared = 32 * size + 16 * chunk * size + 512;
+        launcher.begin()
+                .tensor(keys)
+                .tensor(values)
+                .tensor(queryNorm)
+                .tensor(keyNorm)
+                .address(ropes.frequencies(shape.rope()))
+                .address(folded ? arrivals : 0)
+                .flag(shape.outputGate())
+                .integer(shape.rope().width())
+                .real(shape.normEpsilon())
+                .real(shape.rope().magnitude())
+                .tensor(projected)
+                .integer(shape.heads())
+                .integer(shape.kvHeads())
+                .real(shape.scale())
+                .address(step.positions())
+                .address(step.pageBases())
+                .address(step.pages())
+                .address(kv.keys().address())
+                .address(kv.values().address())
+                .address(kv.keyScales().address())
+                .address(kv.valueScales().address())
+                .address(chosen == null ? 0 : chosen.counts().address())
+                .address(chosen == null ? 0 : chosen.blocks().address())
+                .integer(chosen == null ? 0 : chosen.budget())
+                .integer(chosen == null ? 1 : chosen.block())
+                .integer(span)
+                .tensor(out)
+                .address(parts)
+                .address(sums)
+                .launch(kernel(shape, kv, shared), splits, bunches, rows, 128, shared);
+        if (splits > 1 && !folded) {
+            launcher.begin()
+                    .address(parts)
+                    .address(sums)
+                    .integer(splits)
+                    .integer(size)
+                    .address(shape.outputGate() ? projected.address() + 4L * size : 0)
+                    .integer(2 * size)
+                    .tensor(out)
+                    .launch(merge, heads, 128);
+        }
+    }
+
+    private Kernel kernel(AttentionShape shape, CudaStates.Kv kv, int sharedBytes) {
+        String name = "attention_decode_" + shape.headSize() + (kv.format() == KvFormat.F16 ? "_f16" : "_int8");
+        return tiled.computeIfAbsent(name, key -> kernels.get(key, sharedBytes));
+    }
+}
