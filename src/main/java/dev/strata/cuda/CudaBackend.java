@@ -15,6 +15,7 @@ import dev.strata.device.KvFormat;
 import dev.strata.device.LayerState;
 import dev.strata.device.NgramWeights;
 import dev.strata.device.Ops;
+import dev.strata.device.PromptMemory;
 import dev.strata.device.Routing;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
@@ -23,6 +24,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** One NVIDIA card. Weights, states and, without a placement, all experts lie in its memory. One thread uses it. */
 public final class CudaBackend implements Backend {
@@ -31,6 +33,7 @@ public final class CudaBackend implements Backend {
     private final CudaDevice device;
     private final CudaStream stream;
     private final Staging staging;
+    private final ChunkMemory chunk;
     private final CudaUnits.Access states;
     private final Kernels kernels;
     private final CudaOps ops;
@@ -46,7 +49,8 @@ public final class CudaBackend implements Backend {
         this.options = options;
         this.staging = new Staging(device, stream, STAGING_PIECE_BYTES);
         this.states = new CudaUnits.Access(device, stream, staging);
-        this.ops = new CudaOps(device, stream, staging, kernels, options);
+        this.chunk = new ChunkMemory(device, stream);
+        this.ops = new CudaOps(device, stream, staging, kernels, options, chunk);
         this.transcoder = new Transcoder(options.precision());
         this.uploader = new ExpertUploader(device, stream, transcoder);
     }
@@ -94,7 +98,20 @@ public final class CudaBackend implements Backend {
     @Override
     public Tensor tensor(int rows, int columns, String purpose) {
         ops.memoryMade();
-        return new Tensor(device.allocate(4L * rows * columns, purpose), 0, rows, columns);
+        Buffer buffer = chunk.splits(rows)
+                ? chunk.buffer(purpose, rows, 4L * columns)
+                : device.allocate(4L * rows * columns, purpose);
+        return new Tensor(buffer, 0, rows, columns);
+    }
+
+    @Override
+    public Optional<PromptMemory> promptMemory() {
+        return Optional.of(chunk);
+    }
+
+    @Override
+    public void enter(int rows) {
+        ops.enter(rows);
     }
 
     @Override
@@ -229,6 +246,7 @@ public final class CudaBackend implements Backend {
     public void close() {
         stream.synchronize();
         uploader.close();
+        chunk.close();
         ops.close();
         for (AutoCloseable one : owned) {
             try {

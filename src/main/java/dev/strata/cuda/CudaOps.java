@@ -34,6 +34,7 @@ final class CudaOps implements Ops, AutoCloseable {
     private final CudaStream stream;
     private final Launcher launcher;
     private final Scratch scratch;
+    private final ChunkMemory chunk;
     private final Staging staging;
     private final StepRecord step;
     private final CommitRecord commit;
@@ -59,12 +60,19 @@ final class CudaOps implements Ops, AutoCloseable {
     private int memoryGeneration;
     private final Set<ExpertPlacement> placements = new LinkedHashSet<>();
 
-    CudaOps(CudaDevice device, CudaStream stream, Staging staging, Kernels kernels, CudaOptions options) {
+    CudaOps(
+            CudaDevice device,
+            CudaStream stream,
+            Staging staging,
+            Kernels kernels,
+            CudaOptions options,
+            ChunkMemory chunk) {
+        this.chunk = chunk;
         this.options = options;
         this.stream = stream;
         this.staging = staging;
         this.launcher = new Launcher(stream, options.overlap() && device.computeCapability() >= 90);
-        this.scratch = new Scratch(device, stream);
+        this.scratch = new Scratch(device, stream, chunk);
         this.step = new StepRecord(device, stream, staging);
         this.commit = new CommitRecord(device, staging);
         this.ropes = new RopeTables(device, staging);
@@ -94,6 +102,17 @@ final class CudaOps implements Ops, AutoCloseable {
 
     void add(ExpertPlacement placement) {
         placements.add(placement);
+    }
+
+    /** Memory for passes of {@code rows} rows is lent or given back. */
+    void enter(int rows) {
+        long lent = 0;
+        for (ExpertPlacement placement : placements) {
+            placement.enter(rows, stream);
+            lent = Math.max(lent, placement.lentMemory());
+        }
+        chunk.enter(rows, lent);
+        activations.forget();
     }
 
     void promptGoesOn() {
@@ -145,7 +164,11 @@ final class CudaOps implements Ops, AutoCloseable {
                         step.longestSegment(),
                         step.contextBucket(),
                         batch.hold(),
-                        scratch.generation() + step.generation() + memoryGeneration + form);
+                        scratch.generation()
+                                + step.generation()
+                                + memoryGeneration
+                                + chunk.generation()
+                                + form);
                 graphs.run(graphKey, body);
             } else {
                 body.run();

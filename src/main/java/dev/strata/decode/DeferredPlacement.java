@@ -86,6 +86,18 @@ public final class DeferredPlacement implements ExpertPlacement, AutoCloseable {
     }
 
     @Override
+    public void enter(int rows, Stream stream) {
+        if (placement != null) {
+            placement.enter(rows, stream);
+        }
+    }
+
+    @Override
+    public long lentMemory() {
+        return placement == null ? 0 : placement.lentMemory();
+    }
+
+    @Override
     public void beginPass(int rows, Stream stream) {
         if (placement != null) {
             placement.beginPass(rows, stream);

@@ -43,6 +43,8 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private final int streamFrom;
     private final int loanPatience;
     private final boolean timed;
+    private final boolean lendsMemory;
+    private final int chunk;
     private final List<AutoCloseable> owned;
     private ChoiceListener listener = (layer, expert) -> {};
     private Runnable stepEnded = () -> {};
@@ -76,6 +78,8 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         streamFrom = parts.settings().streamFrom();
         loanPatience = parts.settings().loanPatience();
         timed = parts.settings().timing();
+        lendsMemory = parts.settings().loan() != null;
+        chunk = parts.chunk();
         owned = parts.owned();
         complete = new boolean[layout.layers()];
         served = new boolean[layout.layers()];
@@ -94,6 +98,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
             UsageLog log,
             ExpertProfile profile,
             PlacementSettings settings,
+            int chunk,
             List<AutoCloseable> owned) {}
 
     @Override
@@ -134,16 +139,33 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     }
 
     @Override
+    public void enter(int rows, Stream stream) {
+        lastStream = stream;
+        if (rows >= streamFrom && (lendsMemory || cache.residents() + cache.lent() < layout.totalExperts())) {
+            finished = false;
+            smallPasses = 0;
+            if (streamed.borrow(stream)) {
+                refreshTable();
+                table.flush(stream);
+            }
+        } else if (streamed.borrowed() && (finished || ++smallPasses > loanPatience)) {
+            giveBack(stream);
+        }
+    }
+
+    @Override
+    public long lentMemory() {
+        return streamed.lentMemory();
+    }
+
+    @Override
     public void beginPass(int rows, Stream stream) {
         passRows = rows;
-        lastStream = stream;
-        if (rows >= streamFrom && cache.residents() + cache.lent() < layout.totalExperts()) {
-            beginStream(stream);
+        streaming = rows >= streamFrom && streamed.borrowed() && cache.residents() < layout.totalExperts();
+        if (streaming) {
+            sharing = false;
+            streamed.begin(stream);
             return;
-        }
-        streaming = false;
-        if (cache.lent() > 0 && (finished || ++smallPasses > loanPatience)) {
-            giveBack(stream);
         }
         boolean noted = log.read(this::chosen);
         if (noted) {
@@ -161,25 +183,13 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         }
     }
 
-    private void beginStream(Stream stream) {
-        finished = false;
-        smallPasses = 0;
-        if (streamed.borrow(stream)) {
-            refreshTable();
-            table.flush(stream);
-        }
-        streamed.begin(stream);
-        streaming = true;
-        sharing = false;
-    }
-
     private void giveBack(Stream stream) {
         finished = false;
         if (timed && scheduler.timing().passes() > 0) {
             LOG.info("{}", scheduler.timing().line());
             blobs.reads().ifPresent(text -> LOG.info("prefill timing: {}", text));
+            scheduler.timing().restart();
         }
-        scheduler.timing().restart();
         streamed.giveBack(stream);
         filler.fill(stream);
         refreshTable();
@@ -323,6 +333,11 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     /** Makes a streaming pass fail at its next group; any thread. */
     public void cancel() {
         scheduler.cancel();
+    }
+
+    /** Rows of a pass that were planned; 0 when prompts borrow nothing but the ring. */
+    public int chunk() {
+        return chunk;
     }
 
     public SlotCache cache() {

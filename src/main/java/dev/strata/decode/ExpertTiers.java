@@ -14,6 +14,7 @@ import dev.strata.expert.SlotCache;
 import dev.strata.expert.SlotPlan;
 import dev.strata.expert.TieredExpertSource;
 import dev.strata.memory.Bytes;
+import dev.strata.prefill.PrefillPlan;
 import dev.strata.prefill.PrefillScheduler;
 import dev.strata.prefill.PrefillTiming;
 import dev.strata.prefill.StagerSizing;
@@ -97,15 +98,22 @@ public final class ExpertTiers {
         long spareBytes = SPARE_SLOTS * stride;
         int pullSlots = misses.pull() ? PULL_SLOTS : 0;
         Buffer pulled = own(owned, device.allocate(Math.max(1, pullSlots) * stride, "pulled experts"));
-        long most = settings.slots() > layout.totalExperts() ? layout.dataBytes() : settings.slots() * stride;
+        long most = settings.slots() > layout.totalExperts()
+                ? layout.dataBytes() + atMostLent(settings, sizing, stride)
+                : settings.slots() * stride;
         Buffer memory = CacheMemory.allocate(
                 device,
                 most + spareBytes,
                 settings.reserve(),
                 Math.min(most + spareBytes, (LEAST_RING + SPARE_SLOTS) * stride));
-        SlotCache cache = own(owned, cache(memory, layout, profile, settings, sizing.ringSlots() * stride, spareBytes));
-        long ringBytes = ringBytes(cache, sizing, pinnedShare, settings.borrow());
-        int groupSize = groupSize(ringBytes, stride);
+        PromptLoan loan = settings.loan();
+        PrefillPlan planned =
+                loan == null ? null : plan(memory, layout, profile, settings, loan, sizing, pinnedShare, spareBytes);
+        long kept = planned == null ? sizing.ringSlots() * stride : planned.loanBytes();
+        SlotCache cache = own(owned, cache(memory, layout, profile, settings, kept, spareBytes));
+        PrefillPlan plan = planned == null ? ringOnly(cache, spareBytes, sizing, pinnedShare, settings.borrow()) : planned;
+        int groupSize = groupSize(plan.ringBytes(), stride);
+        long spareOffset = memory.bytes() - spareBytes;
 
         PlacedBlobs blobs = new PlacedBlobs(source, pinned, cache);
         PrefillScheduler scheduler = own(
@@ -118,16 +126,27 @@ public final class ExpertTiers {
                         sizing,
                         settings.stagerSleeps(),
                         new PrefillTiming(settings.timing())));
-        StreamedPass streamed = new StreamedPass(cache, blobs, scheduler, streamTable, ringBytes, groupSize);
+        StreamedPass streamed = new StreamedPass(cache, blobs, scheduler, streamTable, plan, spareOffset, groupSize);
         FetchedPass fetched =
-                own(owned, new FetchedPass(device, cache, blobs, scheduler, memory.bytes() - spareBytes, SPARE_SLOTS));
+                own(owned, new FetchedPass(device, cache, blobs, scheduler, spareOffset, SPARE_SLOTS));
         SharedSteps shared = own(owned, SharedSteps.create(device, cache, table, pulled, pullSlots));
         Supplier<ExpertWorkers> workers = misses.workers();
         if (workers != null && source.arena() != null && cache.slots() < layout.totalExperts()) {
             meet(shared, workers.get(), device, source, pinned, blobs, pulled, misses);
         }
         DevicePlacement placement = new DevicePlacement(new DevicePlacement.Parts(
-                blobs, cache, scheduler, streamed, fetched, table, shared, log, profile, settings, owned));
+                blobs,
+                cache,
+                scheduler,
+                streamed,
+                fetched,
+                table,
+                shared,
+                log,
+                profile,
+                settings,
+                planned == null ? 0 : planned.chunk(),
+                owned));
         if (cache.slots() < layout.totalExperts()) {
             LOG.info("{}", sizing.line());
         }
@@ -136,12 +155,15 @@ public final class ExpertTiers {
             stream.synchronize();
         }
         LOG.info(
-                "expert cache: {} of {} experts in {} slots ({}), ring {}, {} free on the device",
+                "expert cache: {} of {} experts in {} slots ({}), ring {}, prompts borrow {} ({} slots){}, {} free on the device",
                 cache.residents(),
                 layout.totalExperts(),
                 cache.slots(),
                 Bytes.text(memory.bytes()),
-                Bytes.text(ringBytes),
+                Bytes.text(plan.ringBytes()),
+                Bytes.text(plan.loanBytes()),
+                plan.borrowed() ? plan.lentSlots() : 0,
+                planned == null ? "" : " for chunks of " + planned.chunk() + " tokens",
                 Bytes.text(device.freeBytes()));
         return placement;
     }
@@ -186,10 +208,10 @@ public final class ExpertTiers {
             ArenaLayout layout,
             ExpertProfile profile,
             PlacementSettings settings,
-            long ringBytes,
+            long lentBytes,
             long spareBytes) {
         try {
-            long kept = settings.borrow() ? spareBytes : Math.max(spareBytes, Math.min(ringBytes, memory.bytes() / 2));
+            long kept = spareBytes + (settings.borrow() ? 0 : Math.min(lentBytes, memory.bytes() / 2));
             SlotPlan plan = SlotPlan.fit(layout, profile.ranking(), memory.bytes() - kept, settings.slots());
             return new SlotCache(layout, plan, memory);
         } catch (RuntimeException failed) {
@@ -198,16 +220,60 @@ public final class ExpertTiers {
         }
     }
 
-    private static long ringBytes(SlotCache cache, StagerSizing sizing, double pinnedShare, boolean borrow) {
+    /** What prompts borrow at most: so much beyond the last expert's slot is of use. */
+    private static long atMostLent(PlacementSettings settings, StagerSizing sizing, long stride) {
+        PromptLoan loan = settings.loan();
+        if (loan == null) {
+            return 0;
+        }
+        int chunk = loan.chunk().chunk().orElse(loan.chunk().most());
+        return PrefillPlan.carve(sizing.ringSlots() * stride, loan.bytes().applyAsLong(chunk))
+                .bytes();
+    }
+
+    private static PrefillPlan plan(
+            Buffer memory,
+            ArenaLayout layout,
+            ExpertProfile profile,
+            PlacementSettings settings,
+            PromptLoan loan,
+            StagerSizing sizing,
+            double pinnedShare,
+            long spareBytes) {
+        try {
+            SlotPlan slots =
+                    SlotPlan.fit(layout, profile.ranking(), memory.bytes() - spareBytes, settings.slots());
+            return PrefillPlan.of(
+                    new PrefillPlan.Case(
+                            slots,
+                            memory.bytes() - spareBytes,
+                            layout.maxStride(),
+                            sizing.ringSlots(),
+                            loan.bytes(),
+                            pinnedShare,
+                            settings.borrow(),
+                            loan.keptSlots()),
+                    loan.chunk());
+        } catch (RuntimeException failed) {
+            memory.close();
+            throw failed;
+        }
+    }
+
+    /** The ring alone is borrowed, as much of it as can be lent. */
+    private static PrefillPlan ringOnly(
+            SlotCache cache, long spareBytes, StagerSizing sizing, double pinnedShare, boolean borrow) {
         long stride = cache.layout().maxStride();
-        long memory = cache.buffer().bytes();
+        long memory = cache.buffer().bytes() - spareBytes;
         double share = pinnedShare >= MOSTLY_PINNED ? LENDABLE_PINNED : LENDABLE;
         long lendable = borrow ? (long) (share * memory) : memory - cache.plan().bytes();
         long slots = Math.clamp(lendable / stride, 1, sizing.ringSlots());
         if (slots < sizing.ringSlots() && cache.slots() < cache.layout().totalExperts()) {
             LOG.warn("prefill: the cache can lend {} slots to the ring instead of {}", slots, sizing.ringSlots());
         }
-        return slots * stride;
+        long ring = slots * stride;
+        int first = cache.plan().firstLent(ring, memory);
+        return new PrefillPlan(0, ring, ring, cache.slots() - first, borrow);
     }
 
     /** Experts that are computed together: a twelfth of the ring, so that copies run well ahead of products. */

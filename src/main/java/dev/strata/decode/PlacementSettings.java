@@ -2,6 +2,7 @@ package dev.strata.decode;
 
 import dev.strata.expert.SlotAdaptation;
 import dev.strata.prefill.StagerSizing;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How experts are placed on a device.
@@ -16,6 +17,7 @@ import dev.strata.prefill.StagerSizing;
  * @param timing whether waits are timed on the device
  * @param adaptation swaps of the cache while decoding
  * @param loanPatience small passes after which a loan goes back that no prompt has ended
+ * @param loan what prompts borrow beside the ring; null: their activations have memory of their own
  * @param cpus logical CPUs for sizing copy threads
  */
 public record PlacementSettings(
@@ -29,12 +31,30 @@ public record PlacementSettings(
         boolean timing,
         SlotAdaptation adaptation,
         int loanPatience,
+        @Nullable PromptLoan loan,
         int cpus) {
     /** Rows from which on prompts stream unless {@code STRATA_PREFILL_STREAM_MIN} says otherwise. */
     public static final int STREAM_FROM = 1024;
 
     /** Device bytes kept free unless {@code --vram-reserve-mib} says otherwise. */
     public static final long RESERVE = 700L << 20;
+
+    /** With activations of prompts in borrowed memory. */
+    public PlacementSettings withLoan(PromptLoan other) {
+        return new PlacementSettings(
+                slots,
+                reserve,
+                streamFrom,
+                borrow,
+                fused,
+                stager,
+                stagerSleeps,
+                timing,
+                adaptation,
+                loanPatience,
+                other,
+                cpus);
+    }
 
     public static final PlacementSettings DEFAULTS = new PlacementSettings(
             Integer.MAX_VALUE,
@@ -47,5 +67,6 @@ public record PlacementSettings(
             false,
             SlotAdaptation.DEFAULTS,
             0,
+            null,
             Runtime.getRuntime().availableProcessors());
 }

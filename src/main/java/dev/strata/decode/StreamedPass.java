@@ -5,6 +5,7 @@ import dev.strata.device.ExpertGroups;
 import dev.strata.device.Stream;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.SlotCache;
+import dev.strata.prefill.PrefillPlan;
 import dev.strata.prefill.PrefillScheduler;
 import dev.strata.prefill.StreamGroup;
 import dev.strata.prefill.StreamOrder;
@@ -20,7 +21,8 @@ final class StreamedPass {
     private final PlacedBlobs blobs;
     private final PrefillScheduler scheduler;
     private final ResidencyTable table;
-    private final long ringBytes;
+    private final PrefillPlan plan;
+    private final long loanEnd;
     private final int groupSize;
 
     private @Nullable StreamRing ring;
@@ -29,18 +31,21 @@ final class StreamedPass {
     private long orderVersion = -1;
     private int released;
 
+    /** @param loanEnd where the loan ends in the cache's allocation */
     StreamedPass(
             SlotCache cache,
             PlacedBlobs blobs,
             PrefillScheduler scheduler,
             ResidencyTable table,
-            long ringBytes,
+            PrefillPlan plan,
+            long loanEnd,
             int groupSize) {
         this.cache = cache;
         this.blobs = blobs;
         this.scheduler = scheduler;
         this.table = table;
-        this.ringBytes = ringBytes;
+        this.plan = plan;
+        this.loanEnd = loanEnd;
         this.groupSize = groupSize;
     }
 
@@ -53,27 +58,39 @@ final class StreamedPass {
         return order;
     }
 
+    /** Whether the loan is out. */
+    boolean borrowed() {
+        return ring != null;
+    }
+
+    /** Address of the lent memory for activations, 0 while there is none. */
+    long lentMemory() {
+        return ring == null || plan.chunkBytes() == 0
+                ? 0
+                : cache.buffer().address() + ringBase + plan.chunkOffset();
+    }
+
     /** Takes the loan unless it is out already; true when it was taken now. */
     boolean borrow(Stream stream) {
         boolean taken = ring == null;
         if (taken) {
-            ringBase = cache.lend(ringBytes);
-            ring = new StreamRing(ringBytes, PrefillScheduler.GROUPS_AHEAD);
+            ringBase = cache.lend(plan.loanBytes(), loanEnd);
+            ring = new StreamRing(plan.ringBytes(), PrefillScheduler.GROUPS_AHEAD);
         }
         if (orderVersion != cache.version()) {
-            plan();
+            makeOrder();
             table.flush(stream);
         }
         return taken;
     }
 
-    private void plan() {
+    private void makeOrder() {
         ArenaLayout layout = cache.layout();
         StreamOrder fresh = StreamOrder.all(blobs, groupSize);
         long end = 0;
         for (int index = 0; index < fresh.size(); index++) {
             StreamGroup group = fresh.group(index);
-            long place = StreamRing.place(end, group.ringBytes(), ringBytes);
+            long place = StreamRing.place(end, group.ringBytes(), plan.ringBytes());
             if (group.ringBytes() > 0) {
                 end = place + group.ringBytes();
             }

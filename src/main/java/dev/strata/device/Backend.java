@@ -1,5 +1,7 @@
 package dev.strata.device;
 
+import java.util.Optional;
+
 /**
  * A place to run a model: makes weights, states and scratch memory, and gives the {@link Ops} that work on them. State objects are
  * made for {@code pages} key-value pages and {@code slots} sequences; what is in a slot is undefined until it is cleared.
@@ -46,6 +48,17 @@ public interface Backend extends AutoCloseable {
     LayerState.Recurrent recurrent(DeltaShape shape, int slots);
 
     LayerState.Ngram ngram(NgramWeights weights, int slots);
+
+    /** Memory that only passes of many rows need, where it can be lent to experts between prompts. */
+    default Optional<PromptMemory> promptMemory() {
+        return Optional.empty();
+    }
+
+    /**
+     * What follows belongs to a forward pass of {@code rows} rows, until the next call: its activations lie where passes of that size have
+     * them, and stay readable until then.
+     */
+    default void enter(int rows) {}
 
     /** Before a pass: another one of the same prompt follows it, so that copies for that one may start when this one's are through. */
     default void promptGoesOn() {}

@@ -25,6 +25,17 @@ public interface ExpertPlacement {
     }
 
     /**
+     * Before a forward pass of {@code rows} rows: what it borrows is lent from here on, what earlier ones borrowed may go back. Passes
+     * that follow without another call (of a draft layer) belong to it.
+     */
+    default void enter(int rows, Stream stream) {}
+
+    /** Address of the memory that is lent to the activations of a pass of many rows, 0 while none is. */
+    default long lentMemory() {
+        return 0;
+    }
+
+    /**
      * Before the first work of a pass of {@code rows} rows is issued or replayed: copies of experts may start to run ahead of the router,
      * and what changed in the tables is written in the order of {@code stream}.
      */

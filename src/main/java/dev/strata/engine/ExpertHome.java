@@ -7,8 +7,8 @@ import dev.strata.config.Variables;
 import dev.strata.decode.DeferredPlacement;
 import dev.strata.decode.DevicePlacement;
 import dev.strata.decode.ExpertTiers;
+import dev.strata.decode.PlacementSettings;
 import dev.strata.device.Backend;
-import dev.strata.device.Batch;
 import dev.strata.device.Device;
 import dev.strata.device.ExpertSource;
 import dev.strata.expert.AheadSource;
@@ -30,11 +30,8 @@ import dev.strata.model.ModelOptions;
 import dev.strata.model.ngram.NgramTable;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.lang.foreign.Arena;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiPredicate;
@@ -68,8 +65,12 @@ final class ExpertHome implements AutoCloseable {
         this.profileSave = profileSave;
     }
 
-    /** A model and the home of its experts; the model has to be closed first. */
-    record Loaded(Model model, ExpertHome home) {}
+    /**
+     * A model and the home of its experts; the model has to be closed first.
+     *
+     * @param chunk rows of a pass that were planned, 0 as the options say
+     */
+    record Loaded(Model model, ExpertHome home, int chunk) {}
 
     /**
      * Loads.
@@ -116,13 +117,13 @@ final class ExpertHome implements AutoCloseable {
         if (device != null && fits(files, device, options, room)) {
             ExpertSource mapped = ExpertSources.mapped(files);
             Model model = ModelLoader.load(files, backend, room, mapped, table);
-            return new Loaded(model, new ExpertHome(mapped, null, null, null, Optional.empty()));
+            return new Loaded(model, new ExpertHome(mapped, null, null, null, Optional.empty()), 0);
         }
         ExpertSource source = ExpertSources.open(files, options, device != null);
         try {
             if (device == null || !(source instanceof TieredExpertSource tiered)) {
                 Model model = ModelLoader.load(files, backend, room, source, table);
-                return new Loaded(model, new ExpertHome(source, null, null, null, Optional.empty()));
+                return new Loaded(model, new ExpertHome(source, null, null, null, Optional.empty()), 0);
             }
             return place(files, backend, device, options, room, tiered, table, true);
         } catch (RuntimeException | Error failed) {
@@ -161,37 +162,21 @@ final class ExpertHome implements AutoCloseable {
         DeferredPlacement deferred = DeferredPlacement.create(device, layout, source.readsAhead());
         ExpertHome home = new ExpertHome(
                 source, owned ? source : null, pinned, deferred, options.tiers().profileSave());
+        PlacementSettings settings = TierSettings.placement(options);
+        PromptRoom prompts = PromptRoom.prepare(backend, room, TierSettings.prefill(options), settings);
         Model model = ModelLoader.load(files, backend, room, deferred, table);
         try {
-            warm(model);
+            prompts.warm(model);
             DevicePlacement placement = ExpertTiers.place(
-                    device, source, pinned, profile, TierSettings.placement(options), TierSettings.misses(options));
+                    device, source, pinned, profile, prompts.settings(settings), TierSettings.misses(options));
             home.placement = placement;
             deferred.become(placement);
-            return new Loaded(model, home);
+            return new Loaded(model, home, prompts.layOut(placement.chunk()));
         } catch (RuntimeException | Error failed) {
             model.close();
             deferred.close();
             pinned.close();
             throw failed;
-        }
-    }
-
-    /** Runs the largest pass and a small one without experts, so that scratch memory has its size before the cache takes the rest. */
-    private static void warm(Model model) {
-        for (int rows : new int[] {model.maxRows(), 1}) {
-            int count = Math.min(rows, Math.multiplyExact(model.pages(), Batch.PAGE));
-            int[] pages = new int[Math.ceilDiv(count, Batch.PAGE)];
-            Arrays.setAll(pages, page -> page);
-            Batch batch =
-                    new Batch(new int[count], List.of(new Batch.Segment(0, count, 0, pages, 0, new int[0])), false);
-            try (Arena arena = Arena.ofConfined()) {
-                model.forward(
-                        batch,
-                        new int[] {count - 1},
-                        arena.allocate(4L * model.config().vocabulary(), 64));
-            }
-            model.clearSlot(0);
         }
     }
 

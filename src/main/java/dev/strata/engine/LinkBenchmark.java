@@ -138,6 +138,7 @@ public final class LinkBenchmark {
     }
 
     private void pass(DevicePlacement placement, Stream stream) {
+        placement.enter(ROWS, stream);
         placement.beginPass(ROWS, stream);
         try {
             for (int layer = 0; layer < layout.layers(); layer++) {

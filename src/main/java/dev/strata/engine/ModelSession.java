@@ -61,12 +61,12 @@ public final class ModelSession implements AutoCloseable {
             Backend backend = Backends.create(options);
             try {
                 EngineOptions engine =
-                        options.engine().withChunk(TierSettings.chunk(options, files, Backends.device(backend)));
+                        options.engine().withChunk(TierSettings.chunk(options, Backends.device(backend)));
                 Hyperparameters sizes = ModelConfigReader.hyperparameters(files);
                 NgramTable table = sizes.ngram() == null ? null : NgramTables.open(files, sizes.ngram(), TierSettings.ngram(options));
                 ExpertHome.Loaded loaded =
                         ExpertHome.load(files, backend, options, room(engine, config, context), table);
-                return new ModelSession(files, backend, loaded.model(), loaded.home(), table, context, engine.chunk());
+                return new ModelSession(files, backend, loaded.model(), loaded.home(), table, context, loaded.chunk() > 0 ? loaded.chunk() : engine.chunk());
             } catch (RuntimeException | Error e) {
                 backend.close();
                 throw e;

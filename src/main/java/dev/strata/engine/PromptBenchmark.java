@@ -111,16 +111,17 @@ public final class PromptBenchmark {
         NgramTable table = sizes.ngram() == null ? null : NgramTables.open(files, sizes.ngram(), TierSettings.ngram(set));
         int context = longPrompt + 64;
         try (Backend backend = Backends.create(set)) {
-            int chunk = TierSettings.chunk(set, files, Backends.device(backend));
+            int most = TierSettings.chunk(set, Backends.device(backend));
             ExpertHome.Loaded loaded = ExpertHome.load(
                     files,
                     backend,
                     set,
-                    ModelSession.room(set.engine().withChunk(chunk), ModelConfigReader.read(files), context),
+                    ModelSession.room(set.engine().withChunk(most), ModelConfigReader.read(files), context),
                     table,
                     experts);
             try (Arena arena = Arena.ofConfined()) {
                 Model model = loaded.model();
+                int chunk = loaded.chunk() > 0 ? loaded.chunk() : most;
                 PromptReader reader =
                         new PromptReader(model, chunk, arena.allocate(4L * model.config().vocabulary(), 64));
                 return measure(reader, loaded.home().placement(), arm, chunk, longFirst);

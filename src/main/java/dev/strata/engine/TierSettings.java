@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
 final class TierSettings {
     private static final float MINIMUM_USE = 2;
 
-    /** Part of the device's memory that a prompt's chunk may take. */
-    private static final int CHUNK_SHARE = 5;
+    /** Small passes, of drafts or of other sequences, that a loan outlives which no prompt has ended. */
+    private static final int LOAN_PATIENCE = 256;
 
     /** Float32 values of a row's buffers, in hidden sizes. */
     private static final int ROW_WIDTHS = 42;
@@ -47,7 +47,8 @@ final class TierSettings {
                 variables.flag(Variable.PREFILL_TIMING),
                 new SlotAdaptation(
                         adaptation.every(), adaptation.swaps(), adaptation.decay(), adaptation.minGain(), MINIMUM_USE),
-                options.engine().parallel() > 1 ? 8 : 0,
+                LOAN_PATIENCE,
+                null,
                 Runtime.getRuntime().availableProcessors());
     }
 
@@ -94,19 +95,25 @@ final class TierSettings {
                 number(variables, Variable.STAGER_BATCH));
     }
 
-    /** Rows of one pass of a prompt: {@code --prefill}, or what {@code --chunk} says. Automatic sizing is for devices. */
-    static int chunk(Options options, ModelFiles files, @Nullable Device device) {
+    /** What {@code --prefill} says, or null without it. */
+    static @Nullable ChunkSetting prefill(Options options) {
         if (options.tiers().prefill().isEmpty()) {
-            return options.engine().chunk();
+            return null;
         }
         int most = (int) options.variables().whole(Variable.PREFILL_AUTO_MAX).orElse(ChunkSetting.AUTO_MOST);
-        ChunkSetting setting = ChunkSetting.parse(options.tiers().prefill().get(), most);
-        if (setting.chunk().isPresent()) {
-            return setting.chunk().getAsInt();
+        return ChunkSetting.parse(options.tiers().prefill().get(), most);
+    }
+
+    /**
+     * Most rows of one pass of a prompt: by {@code --prefill}, of which automatic sizing may take less later, or what {@code --chunk}
+     * says. Automatic sizing is for devices.
+     */
+    static int chunk(Options options, @Nullable Device device) {
+        ChunkSetting setting = prefill(options);
+        if (setting == null) {
+            return options.engine().chunk();
         }
-        return device == null
-                ? options.engine().chunk()
-                : setting.largest(device.freeBytes() / CHUNK_SHARE / rowBytes(files));
+        return setting.chunk().orElse(device == null ? options.engine().chunk() : setting.most());
     }
 
     /** About what one row of a pass takes in activations and scratch memory. */

@@ -16,6 +16,9 @@ public final class CacheMemory {
     private static final Logger LOG = LoggerFactory.getLogger(CacheMemory.class);
     private static final int MOST_ATTEMPTS = 12;
 
+    /** Slots and loans start at multiples of this, from either end. */
+    private static final long UNIT = 256;
+
     private CacheMemory() {}
 
     /**
@@ -29,7 +32,7 @@ public final class CacheMemory {
         for (int attempt = 0; attempt < MOST_ATTEMPTS && bytes >= least; attempt++) {
             Buffer buffer;
             try {
-                buffer = device.allocate(bytes, "expert cache");
+                buffer = device.allocate(bytes / UNIT * UNIT, "expert cache");
             } catch (DeviceException refused) {
                 if (refused.kind() != DeviceException.Kind.OUT_OF_MEMORY) {
                     throw refused;

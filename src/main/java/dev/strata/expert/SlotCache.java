@@ -167,13 +167,14 @@ public final class SlotCache implements AutoCloseable {
     }
 
     /**
-     * Lends the tail: {@code bytes} at the end of the allocation.
+     * Lends the tail: {@code bytes} before {@code end}.
      *
+     * @param end where the loan ends in the allocation; behind it nothing may be a slot
      * @return where they start
      * @throws IllegalStateException when slots of the tail are in use or being loaded, or it is lent already
      */
-    public long lend(long bytes) {
-        int first = plan.firstLent(bytes, buffer.bytes());
+    public long lend(long bytes, long end) {
+        int first = plan.firstLent(bytes, end);
         if (first < 0 || firstLent < plan.slots()) {
             throw new IllegalStateException(bytes + " bytes of the expert cache cannot be lent");
         }
@@ -187,7 +188,7 @@ public final class SlotCache implements AutoCloseable {
         }
         firstLent = first;
         version++;
-        return buffer.bytes() - bytes;
+        return end - bytes;
     }
 
     /** Takes the tail back: its slots are free and wait for their experts' blobs. Returns the first of them. */

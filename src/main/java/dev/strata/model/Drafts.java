@@ -9,7 +9,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Runs a draft layer over any number of rows. The states of the rows whose logits were asked for are kept behind those of the
+ * Runs a draft layer over any number of rows. The states of the rows whose logits were asked for are kept before those of the
  * trunk, so that the next call can continue from them.
  */
 final class Drafts {
@@ -20,19 +20,17 @@ final class Drafts {
     private final DraftLayer layer;
     private final OutputHead head;
     private final Tensor fusable;
-    private final int trunkRows;
     private final Tensor source;
     private int[] kept = {};
 
     /**
-     * @param fusable the trunk's states [maxRows, state columns], followed by {@value #KEPT} rows for those of drafts
+     * @param fusable {@value #KEPT} rows for the states of drafts, then those of the trunk [maxRows, state columns]
      */
     Drafts(Workspace workspace, DraftLayer layer, OutputHead head, Tensor fusable) {
         this.ops = workspace.backend().ops();
         this.layer = layer;
         this.head = head;
         this.fusable = fusable;
-        this.trunkRows = fusable.rows() - KEPT;
         this.source = workspace.tensor("draft source", DraftLayer.rows(workspace), fusable.columns());
     }
 
@@ -81,7 +79,7 @@ final class Drafts {
             }
         });
         if (wanted.length > 0) {
-            ops.gatherRows(layer.state(), wanted, fusable.rows(trunkRows + keptBefore, wanted.length));
+            ops.gatherRows(layer.state(), wanted, fusable.rows(keptBefore, wanted.length));
         }
         if (whole) {
             head.read(batch.rows(), logits);
@@ -101,14 +99,14 @@ final class Drafts {
     private int[] fusableRows(int[] sourceRow) {
         int[] rows = new int[sourceRow.length];
         for (int i = 0; i < rows.length; i++) {
-            rows[i] = sourceRow[i];
+            rows[i] = KEPT + sourceRow[i];
             if (sourceRow[i] < 0) {
                 int place = Arrays.binarySearch(kept, -1 - sourceRow[i]);
                 if (place < 0) {
                     throw new IllegalArgumentException("draft row " + (-1 - sourceRow[i])
                             + " cannot be continued: the last draft call gave no logits of it");
                 }
-                rows[i] = trunkRows + place;
+                rows[i] = place;
             }
         }
         return rows;

@@ -86,6 +86,7 @@ final class LoadedModel implements Model {
     @Override
     public void forward(Batch batch, int[] logitRows, MemorySegment logits) {
         checkRows(batch);
+        backend.enter(batch.rows());
         trunk.prepare(batch);
         boolean whole = head.takesAll(logitRows, batch.rows());
         if (logitRows.length == 0) {

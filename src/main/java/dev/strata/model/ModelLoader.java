@@ -101,9 +101,10 @@ public final class ModelLoader {
         boolean drafts = options.draftLayer() && config.draftLayers() > 0;
         Hyperparameters.Hyper hyper = sizes.hyper();
         int columns = hyper == null ? hidden : hyper.streams() * hidden;
-        // The trunk's states, then those of the last drafts.
-        Tensor fusable = workspace.tensor("states", options.maxRows() + (drafts ? Drafts.KEPT : 0), columns);
-        Tensor trunkState = fusable.rows(options.maxRows());
+        // The states of the last drafts, then the trunk's.
+        int kept = drafts ? Drafts.KEPT : 0;
+        Tensor fusable = workspace.tensor("states", kept + options.maxRows(), columns);
+        Tensor trunkState = fusable.rows(kept, options.maxRows());
         Trunk trunk = hyper == null
                 ? new PlainTrunk(factory, embedding, trunkState)
                 : new WideTrunk(factory, hyper, embedding, ngram(factory, hyper, table), trunkState);

@@ -4,9 +4,11 @@ import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
 import dev.strata.device.AttentionShape;
 import dev.strata.device.Backend;
+import dev.strata.device.HostTensor;
 import dev.strata.device.Ops;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
+import dev.strata.format.QuantType;
 import java.lang.foreign.MemorySegment;
 
 /** Biases of query, key and value projections: products of [columns, 1] matrices with rows of a single one. */
@@ -27,12 +29,13 @@ final class ProjectionBiases {
 
     static ProjectionBiases read(Workspace workspace, Weights weights, int layer, AttentionShape shape) {
         Backend backend = workspace.backend();
-        Tensor ones = workspace.tensor("ones", 1);
-        MemorySegment values = weights.arena().allocate(4L * ones.rows(), 64);
-        for (int row = 0; row < ones.rows(); row++) {
-            values.setAtIndex(JAVA_FLOAT, row, 1);
-        }
-        backend.ops().write(values, ones);
+        Tensor ones = workspace.constant("ones", () -> {
+            MemorySegment values = weights.arena().allocate(4L * workspace.maxRows(), 64);
+            for (int row = 0; row < workspace.maxRows(); row++) {
+                values.setAtIndex(JAVA_FLOAT, row, 1);
+            }
+            return new HostTensor("ones", QuantType.F32, workspace.maxRows(), 1, values, 1);
+        });
         return new ProjectionBiases(
                 backend.ops(),
                 backend.weight(weights.parameter(Role.QUERY_BIAS, layer, shape.projectedColumns(), 1)),

@@ -1,9 +1,11 @@
 package dev.strata.model;
 
 import dev.strata.device.Backend;
+import dev.strata.device.HostTensor;
 import dev.strata.device.Tensor;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.function.Supplier;
 
 /**
  * Scratch activations shared by all layers: one tensor a purpose, made once at the largest row count, so that every pass uses the
@@ -13,6 +15,7 @@ final class Workspace implements AutoCloseable {
     private final Backend backend;
     private final int maxRows;
     private final Map<String, Tensor> tensors = new HashMap<>();
+    private final Map<String, Tensor> constants = new HashMap<>();
 
     Workspace(Backend backend, int maxRows) {
         this.backend = backend;
@@ -40,6 +43,11 @@ final class Workspace implements AutoCloseable {
                     + " x " + columns + " were asked for");
         }
         return tensor;
+    }
+
+    /** Values that no pass changes, made once; the backend owns them. */
+    Tensor constant(String purpose, Supplier<HostTensor> values) {
+        return constants.computeIfAbsent(purpose, key -> backend.parameter(values.get()));
     }
 
     /** Makes a region in which tensors of up to {@code columns} columns can lie. */

@@ -38,15 +38,6 @@ public record ChunkSetting(OptionalInt chunk, int most) {
         }
     }
 
-    /** The largest chunk of at most {@code rows} rows that automatic sizing tries, never below the smallest. */
-    public int largest(long rows) {
-        int chunk = most;
-        while (chunk > rows && chunk > SMALLEST) {
-            chunk = PrefillPlan.smaller(chunk);
-        }
-        return Math.max(chunk, SMALLEST);
-    }
-
     private static int inRange(int rows) {
         if (rows < SMALLEST || rows > LARGEST) {
             throw refused(Integer.toString(rows));

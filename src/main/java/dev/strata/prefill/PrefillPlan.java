@@ -30,6 +30,7 @@ public record PrefillPlan(int chunk, long ringBytes, long loanBytes, int lentSlo
      * @param ringSlots length of the ring, in widest slots
      * @param chunkBytes bytes of a chunk's buffers that are borrowed, by rows
      * @param pinned share of the expert bytes that is pinned
+     * @param keptSlots slots that no prompt may take
      */
     public record Case(
             SlotPlan slots,
@@ -38,7 +39,8 @@ public record PrefillPlan(int chunk, long ringBytes, long loanBytes, int lentSlo
             int ringSlots,
             IntToLongFunction chunkBytes,
             double pinned,
-            boolean borrow) {}
+            boolean borrow,
+            int keptSlots) {}
 
     /**
      * The largest chunk whose buffers fit into what may be lent. An explicit chunk only has to leave the kept slots, else it is halved.
@@ -62,7 +64,17 @@ public record PrefillPlan(int chunk, long ringBytes, long loanBytes, int lentSlo
                 at.slots.slots(),
                 least.lentSlots < 0 ? at.slots.slots() : least.lentSlots,
                 ChunkSetting.SMALLEST,
-                KEPT_SLOTS));
+                at.keptSlots));
+    }
+
+    /** Where the chunk's buffers start in the loan; its end when it has none. */
+    public long chunkOffset() {
+        return carve(ringBytes, 0).bytes();
+    }
+
+    /** Bytes of the chunk's buffers. */
+    public long chunkBytes() {
+        return Math.max(0, loanBytes - chunkOffset() - carve(0, 0).bytes());
     }
 
     /** The pieces of a loan for chunks of {@code rows} rows: the same call plans and lays out. */
@@ -84,7 +96,7 @@ public record PrefillPlan(int chunk, long ringBytes, long loanBytes, int lentSlo
 
     private static boolean fits(Case at, PrefillPlan plan, boolean explicit) {
         int slots = at.slots.slots();
-        if (plan.lentSlots < 0 || plan.lentSlots + KEPT_SLOTS > slots) {
+        if (plan.lentSlots < 0 || plan.lentSlots + at.keptSlots > slots) {
             return false;
         }
         double share = at.pinned >= MOSTLY_PINNED ? LENDABLE_PINNED : LENDABLE;

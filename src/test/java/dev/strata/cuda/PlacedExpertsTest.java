@@ -14,7 +14,9 @@ import dev.strata.decode.DevicePlacement;
 import dev.strata.decode.ExpertTiers;
 import dev.strata.decode.MissSettings;
 import dev.strata.decode.PlacementSettings;
+import dev.strata.decode.PromptLoan;
 import dev.strata.device.KvFormat;
+import dev.strata.device.PromptMemory;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.ArenaLoader;
 import dev.strata.expert.ArenaPinner;
@@ -36,6 +38,7 @@ import dev.strata.model.Model;
 import dev.strata.model.ModelConfigReader;
 import dev.strata.model.ModelLoader;
 import dev.strata.model.ModelOptions;
+import dev.strata.prefill.ChunkSetting;
 import dev.strata.prefill.StagerSizing;
 import java.nio.file.Path;
 import java.util.List;
@@ -104,6 +107,16 @@ class PlacedExpertsTest {
         return Math.sqrt(difference / size);
     }
 
+    @Test
+    void activationsInLentMemoryGiveTheSameLogits() {
+        Path folder = GoldenModels.folder("qwen3_moe");
+        float[][] resident = resident(folder);
+        float[][] lent = lent(folder);
+        for (int i = 0; i < resident.length; i++) {
+            assertArrayEquals(resident[i], lent[i], "position " + i);
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({"qwen3_next", "qwen3_5_moe"})
     void otherFamiliesStreamToo(String family) {
@@ -142,7 +155,7 @@ class PlacedExpertsTest {
                     true,
                     false,
                     new SlotAdaptation(2, 4, 0.8f, 1.2f, 1),
-                    0,
+                    0, null,
                     2);
         }
     }
@@ -174,6 +187,42 @@ class PlacedExpertsTest {
                 ModelFiles files = ModelFileOpener.open(folder);
                 Model model = ModelLoader.load(files, backend, ROOM)) {
             return run(model, folder);
+        }
+    }
+
+    /** All experts on the card; activations of passes that stream lie behind them, in memory that prompts borrow. */
+    private static float[][] lent(Path folder) {
+        Setting setting = new Setting(1000, "none", false, false, true);
+        try (CudaBackend backend = Cards.open(options());
+                ModelFiles files = ModelFileOpener.open(folder);
+                TieredExpertSource source = source(files, false)) {
+            ArenaLayout layout = source.arenaLayout();
+            PromptMemory memory = backend.promptMemory().orElseThrow();
+            memory.separate(STREAM_FROM - 1, ROOM.maxRows());
+            try (PinnedRanges pinned = PinnedRanges.none(layout);
+                    DeferredPlacement deferred = DeferredPlacement.create(backend.device(), layout);
+                    Model model = ModelLoader.load(files, backend, ROOM, deferred, null)) {
+                for (int rows : Cards.real() ? new int[] {STREAM_FROM, 64} : new int[] {STREAM_FROM, 5}) {
+                    memory.measure(rows);
+                    LogitsRunner runner = new LogitsRunner(model);
+                    runner.restart();
+                    runner.append(new int[rows], rows);
+                }
+                memory.measured();
+                PromptLoan loan = new PromptLoan(new ChunkSetting(OptionalInt.of(256), 256), memory::bytes, 0);
+                try (DevicePlacement placement = ExpertTiers.place(
+                        backend.device(),
+                        source,
+                        pinned,
+                        ExpertProfile.even(layout),
+                        setting.placement().withLoan(loan),
+                        MissSettings.CARD_ONLY)) {
+                    deferred.become(placement);
+                    memory.layOut(placement.chunk());
+                    assertEquals(256, placement.chunk());
+                    return run(model, folder);
+                }
+            }
         }
     }
 

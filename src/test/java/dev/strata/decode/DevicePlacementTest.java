@@ -25,6 +25,7 @@ import dev.strata.expert.PinSetting;
 import dev.strata.expert.PinnedRanges;
 import dev.strata.expert.SlotAdaptation;
 import dev.strata.expert.TieredExpertSource;
+import dev.strata.prefill.ChunkSetting;
 import dev.strata.prefill.StagerSizing;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -280,6 +281,38 @@ class DevicePlacementTest {
     }
 
     @Test
+    void activationsOfPromptsLieInTheLoan() {
+        SplittableRandom random = new SplittableRandom(8);
+        PromptLoan loan = new PromptLoan(new ChunkSetting(OptionalInt.empty(), 512), rows -> rows * 300L, 10);
+        for (int pinned : new int[] {0, 5}) {
+            try (World world = new World(110, pinned, -1, settings(110, true).withLoan(loan))) {
+                assertEquals(512, world.placement.chunk());
+                assertEquals(0, world.placement.lentMemory());
+                for (int prompt = 0; prompt < 3; prompt++) {
+                    for (int chunk = 0; chunk < 3; chunk++) {
+                        world.placement.promptGoesOn();
+                        world.pass.scribble(512 * 300);
+                        world.pass.run(64, random);
+                        world.pass.run(2, random);
+                    }
+                    assertTrue(world.placement.lentMemory() != 0);
+                    world.placement.promptFinished();
+                    world.pass.run(1, random);
+                    assertEquals(0, world.placement.lentMemory());
+                    assertEquals(110, world.placement.cache().residents());
+                }
+                assertEquals(List.of(), world.pass.wrong());
+            }
+        }
+        try (World world = new World(Integer.MAX_VALUE, 0, -1, settings(Integer.MAX_VALUE, true).withLoan(loan))) {
+            world.pass.scribble(512 * 300);
+            world.pass.run(64, random);
+            assertEquals(0, world.placement.cache().lent(), "there is room behind the last slot");
+            assertEquals(List.of(), world.pass.wrong());
+        }
+    }
+
+    @Test
     void withoutBorrowingTheRingIsKeptFree() {
         SplittableRandom random = new SplittableRandom(6);
         try (World world = new World(100, 0, -1, false)) {
@@ -310,7 +343,7 @@ class DevicePlacementTest {
                 OptionalInt.of(24),
                 OptionalInt.of(3));
         return new PlacementSettings(
-                slots, 1000, 32, borrow, false, stager, true, true, new SlotAdaptation(2, 16, 0.8f, 1.5f, 2), 6, 4);
+                slots, 1000, 32, borrow, false, stager, true, true, new SlotAdaptation(2, 16, 0.8f, 1.5f, 2), 6, null, 4);
     }
 
     /** A source that fails on demand. */
@@ -363,6 +396,10 @@ class DevicePlacementTest {
         }
 
         World(int slots, int pinnedLayers, int budget, boolean borrow) {
+            this(slots, pinnedLayers, budget, settings(slots, borrow));
+        }
+
+        World(int slots, int pinnedLayers, int budget, PlacementSettings settings) {
             ExpertProfile profile = ExpertProfile.even(MODEL);
             if (budget < 0) {
                 ExpertArena arena = arena();
@@ -378,7 +415,7 @@ class DevicePlacementTest {
                 pinned = PinnedRanges.none(
                         java.util.Objects.requireNonNull(source.arena()).arenaLayout());
             }
-            placement = ExpertTiers.place(device, source, pinned, profile, settings(slots, borrow));
+            placement = ExpertTiers.place(device, source, pinned, profile, settings);
             pass = new FakePass(device, placement, MODEL.layers(), USED, 64);
         }
 

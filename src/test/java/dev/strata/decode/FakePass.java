@@ -32,6 +32,7 @@ final class FakePass implements AutoCloseable {
     private final Arena arena = Arena.ofShared();
     private final List<String> wrong = Collections.synchronizedList(new ArrayList<>());
     private long products;
+    private long scribbled;
 
     FakePass(FakeDevice device, ExpertPlacement placement, int layers, int used, int mostRows) {
         this.device = device;
@@ -62,6 +63,13 @@ final class FakePass implements AutoCloseable {
 
     /** A pass that is given up before layer {@code until}. */
     void run(int rows, RandomGenerator random, int until) {
+        placement.enter(rows, stream);
+        long lent = placement.lentMemory();
+        if (lent != 0 && scribbled > 0) {
+            device.launch(
+                    stream,
+                    () -> MemorySegment.ofAddress(lent).reinterpret(scribbled).fill((byte) 0xab));
+        }
         placement.beginPass(rows, stream);
         placement.capturable(rows);
         try {
@@ -73,6 +81,11 @@ final class FakePass implements AutoCloseable {
         }
         stream.synchronize();
         placement.settled();
+    }
+
+    /** Passes that borrow memory for their activations write into all of it. */
+    void scribble(long bytes) {
+        scribbled = bytes;
     }
 
     private int[] route(int layer, int rows, RandomGenerator random) {

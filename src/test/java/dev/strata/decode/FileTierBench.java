@@ -196,7 +196,7 @@ final class FileTierBench {
                 OptionalInt.empty(),
                 OptionalInt.of(batch));
         PlacementSettings settings = new PlacementSettings(
-                128, 1 << 20, 1024, true, false, overrides, true, false, SlotAdaptation.DEFAULTS, 0, 8);
+                128, 1 << 20, 1024, true, false, overrides, true, false, SlotAdaptation.DEFAULTS, 0, null, 8);
         PinnedRanges none = PinnedRanges.none(
                 source.arena() == null ? layout : source.arena().arenaLayout());
         try (FakeDevice device = FakeDevice.threaded(1L << 30).withoutCalls();
@@ -207,6 +207,7 @@ final class FileTierBench {
             long useful = counters.usefulBytes();
             long before = placement.scheduler().linkBytes();
             long start = System.nanoTime();
+            placement.enter(ROWS, streams.stream());
             placement.beginPass(ROWS, streams.stream());
             for (int layer = 0; layer < layout.layers(); layer++) {
                 placement.products(layer, streams);
