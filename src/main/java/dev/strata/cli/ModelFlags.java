@@ -4,6 +4,7 @@ import dev.strata.config.BackendChoice;
 import dev.strata.config.ConfigurationException;
 import dev.strata.config.EngineOptions;
 import dev.strata.config.Options;
+import dev.strata.config.PrecisionChoice;
 import dev.strata.config.Variables;
 import dev.strata.device.KvFormat;
 import java.nio.file.Path;
@@ -40,6 +41,12 @@ final class ModelFlags {
     private KvFormat kv = STANDARD.kv();
 
     @Option(
+            names = "--precision",
+            paramLabel = "default|f32",
+            description = "What a card computes in; f32 is slow, for checking. Default: default.")
+    private PrecisionChoice precision = STANDARD.precision();
+
+    @Option(
             names = "--log-level",
             paramLabel = "LEVEL",
             description = "trace, debug, info, warn or error. Default: info.")
@@ -74,7 +81,8 @@ final class ModelFlags {
                 rest.checkpointEvery(),
                 rest.cacheTokens(),
                 rest.speculation(),
-                rest.deterministic());
+                rest.deterministic(),
+                precision);
         return new Options(files, new ArrayList<>(aliases), engine, variables);
     }
 

@@ -16,6 +16,7 @@ import dev.strata.device.KvFormat;
  * @param cacheTokens key-value tokens kept for prefix reuse beyond what running sequences need; -1: as many as one full context
  * @param speculation how tokens are guessed ahead
  * @param deterministic results depend neither on neighbours in a batch nor on timing
+ * @param precision what a card computes in; processors always compute in float32
  */
 public record EngineOptions(
         BackendChoice backend,
@@ -29,12 +30,43 @@ public record EngineOptions(
         int checkpointEvery,
         int cacheTokens,
         Speculation speculation,
-        boolean deterministic) {
+        boolean deterministic,
+        PrecisionChoice precision) {
     /** Largest context that is taken without being asked for. */
     public static final int AUTO_CONTEXT = 32_768;
 
     public static final EngineOptions DEFAULTS = new EngineOptions(
             BackendChoice.AUTO, 0, KvFormat.F16, 0, 1, 512, 64, 8, 2048, -1, Speculation.DEFAULTS, false);
+
+    /** Options in the default precision. */
+    public EngineOptions(
+            BackendChoice backend,
+            int threads,
+            KvFormat kv,
+            int maxContext,
+            int parallel,
+            int chunk,
+            int queueLimit,
+            int checkpoints,
+            int checkpointEvery,
+            int cacheTokens,
+            Speculation speculation,
+            boolean deterministic) {
+        this(
+                backend,
+                threads,
+                kv,
+                maxContext,
+                parallel,
+                chunk,
+                queueLimit,
+                checkpoints,
+                checkpointEvery,
+                cacheTokens,
+                speculation,
+                deterministic,
+                PrecisionChoice.DEFAULT);
+    }
 
     /** The same with another chunk. */
     public EngineOptions withChunk(int rows) {
@@ -50,7 +82,8 @@ public record EngineOptions(
                 checkpointEvery,
                 cacheTokens,
                 speculation,
-                deterministic);
+                deterministic,
+                precision);
     }
 
     /**

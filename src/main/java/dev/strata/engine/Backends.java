@@ -13,6 +13,7 @@ import dev.strata.cpu.CpuTopology;
 import dev.strata.cuda.CudaBackend;
 import dev.strata.cuda.CudaOptions;
 import dev.strata.cuda.CudaProbe;
+import dev.strata.cuda.Precision;
 import dev.strata.device.Backend;
 import dev.strata.device.Device;
 import dev.strata.device.DeviceException;
@@ -93,6 +94,11 @@ public final class Backends {
         return CudaBackend.create(CudaOptions.defaults()
                 .withGpu(tiers.gpu())
                 .withVramLimit((long) (tiers.vramLimitGib() * Bytes.GIB))
+                .withPrecision(
+                        switch (options.engine().precision()) {
+                            case DEFAULT -> Precision.MIXED;
+                            case F32 -> Precision.F32;
+                        })
                 .withDeterministic(options.engine().deterministic()));
     }
 

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.strata.config.ConfigurationException;
+import dev.strata.config.EngineOptions;
+import dev.strata.config.PrecisionChoice;
 import dev.strata.server.http.Limits;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -128,5 +130,17 @@ class CliPiecesTest {
         for (String what : List.of("Java", "memory", "C++ kernels", "card", "default model")) {
             assertTrue(out.toString().contains(what), out.toString());
         }
+    }
+
+    @Test
+    void thePrecisionOfACardCanBeChosen() {
+        assertEquals(PrecisionChoice.DEFAULT, precision());
+        assertEquals(PrecisionChoice.F32, precision("--precision", "f32"));
+    }
+
+    private static PrecisionChoice precision(String... arguments) {
+        ModelFlags flags = new ModelFlags();
+        new CommandLine(flags).setCaseInsensitiveEnumValuesAllowed(true).parseArgs(arguments);
+        return flags.optionsWithoutModel(EngineOptions.DEFAULTS).engine().precision();
     }
 }
