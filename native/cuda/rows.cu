@@ -22,6 +22,12 @@ STRATA_KERNEL(1024, rms_norm, const float* in, const float* norm, int columns, i
     }
 }
 
+// Takes part in overlapped launches and does nothing: to measure what a launch costs.
+STRATA_KERNEL(32, nothing, int unused) {
+    wait_for_previous_kernel();
+    release_next_kernel();
+}
+
 // Zeros by a kernel: unlike a fill of the driver it takes part in overlapped launches.
 STRATA_KERNEL(256, zero_words, u32* to, long long count) {
     wait_for_previous_kernel();

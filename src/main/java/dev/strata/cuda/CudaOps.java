@@ -23,6 +23,7 @@ import dev.strata.device.Weight;
 import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashSet;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** Gives every operation to the class that launches its kernels, and runs passes directly or as graphs. */
@@ -41,6 +42,7 @@ final class CudaOps implements Ops, AutoCloseable {
     private final RopeTables ropes;
     private final HeldStates held = new HeldStates();
     private final PassGraphs graphs;
+    private final Kernel nothing;
     private final StoredTypes types;
     private final Activations activations;
     private final DecodeProducts decodeProducts;
@@ -76,6 +78,7 @@ final class CudaOps implements Ops, AutoCloseable {
         this.step = new StepRecord(device, stream, staging);
         this.commit = new CommitRecord(device, staging);
         this.ropes = new RopeTables(device, staging);
+        this.nothing = kernels.get("nothing");
         this.graphs = new PassGraphs(stream, scratch, held);
         this.types = new StoredTypes(kernels);
         this.activations = new Activations(launcher, scratch, kernels);
@@ -504,6 +507,17 @@ final class CudaOps implements Ops, AutoCloseable {
     void stopTiming() {
         times = null;
         launcher.time(null);
+    }
+
+    /** Passes from now on leave out the kernels of these names ({@code hollow}: an empty one takes their place); null for none. For figures. */
+    void leaveOut(@Nullable Predicate<String> names, boolean hollow) {
+        launcher.replace(names, hollow ? nothing : null);
+        memoryMade();
+    }
+
+    /** Kernels launched or captured so far. */
+    long launches() {
+        return launcher.launches();
     }
 
     /** Captured passes kept, for tests. */

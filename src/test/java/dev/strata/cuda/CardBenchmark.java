@@ -19,7 +19,7 @@ import java.util.stream.IntStream;
 
 /**
  * Speed of a made model with every expert on the card: {@code LAYERS EXPERT_TYPE DENSE_TYPE PROMPT CHUNK} for a Qwen3-30B-A3B, for
- * others {@code 0 synth:... - PROMPT CHUNK}.
+ * others {@code 0 synth:... - PROMPT CHUNK}. With a chunk of 0 only decode is measured.
  */
 public final class CardBenchmark {
     private final Model model;
@@ -36,10 +36,12 @@ public final class CardBenchmark {
     public static void main(String[] arguments) {
         int layers = Integer.parseInt(arguments[0]);
         int prompt = Integer.parseInt(arguments[3]);
-        int chunk = Integer.parseInt(arguments[4]);
+        boolean decodeOnly = Integer.parseInt(arguments[4]) == 0;
+        int chunk = decodeOnly ? 1024 : Integer.parseInt(arguments[4]);
         CudaOptions options = CudaOptions.defaults()
                 .withOverlap(!Boolean.getBoolean("strata.no.overlap"))
                 .withGraphs(!Boolean.getBoolean("strata.no.graphs"))
+                .withFused(!Boolean.getBoolean("strata.no.fused"))
                 .withTensorCores(TensorCores.valueOf(System.getProperty("strata.tensor.cores", "AUTO")));
         try (CudaBackend backend = Cards.open(options);
                 ModelFiles files = arguments[1].startsWith(SynthSpec.PREFIX)
@@ -59,7 +61,11 @@ public final class CardBenchmark {
                     benchmark.decode("decode after 1024", 1024, 1);
                     benchmark.decode("decode of 4 rows after 1024", 1024, 4);
                     benchmark.decode("decode of 8 rows after 1024", 1024, 8);
-                    benchmark.decodeTimes((CudaOps) backend.ops());
+                    long bytes = files instanceof SyntheticFiles made ? made.decodeBytes() : 0;
+                    new DecodeParts((CudaOps) backend.ops(), benchmark::step).print(bytes);
+                }
+                if (decodeOnly) {
+                    return;
                 }
                 benchmark.prompt(Math.min(prompt, 2048), chunk);
                 benchmark.prompt(prompt, chunk);
@@ -70,14 +76,13 @@ public final class CardBenchmark {
         }
     }
 
-    private void decodeTimes(CudaOps ops) {
-        try (KernelTimes times = ops.time()) {
-            for (int i = 0; i < 4; i++) {
-                pass(1024 + i, 1, new int[] {0});
-            }
-            System.out.println("four decode steps after 1024\n" + times.table());
+    /** One decode step, with logits or left queued; or waits for all of them. */
+    private void step(DecodeParts.Kind kind, int past) {
+        switch (kind) {
+            case WITH_LOGITS -> pass(past, 1, new int[] {0});
+            case QUEUED -> pass(past, 1, new int[0]);
+            case WAIT -> model.hidden(1, logits);
         }
-        ops.stopTiming();
     }
 
     /** Where the time of one chunk goes, and the rates of products and attention. */

@@ -83,6 +83,16 @@ final class SyntheticFiles implements ModelFiles {
         tensors.put(name, new TensorEntry(name, type, type.name(), dimensions, path(), 0, type.bytes(elements)));
     }
 
+    /** Bytes of weights that a decode step of one row reads. */
+    long decodeBytes() {
+        long bytes = 0;
+        for (TensorEntry tensor : tensors.values()) {
+            boolean expert = tensor.name().contains("_exps");
+            bytes += tensor.name().startsWith("token_embd") ? 0 : expert ? tensor.bytes() / 128 * 8 : tensor.bytes();
+        }
+        return bytes;
+    }
+
     int layers() {
         return layers;
     }
