@@ -21,6 +21,7 @@ final class Verbs {
         verbs.put("bench", BenchCommand::new);
         verbs.put("bench-prompt-path", PromptPathCommand::new);
         verbs.put("bench-decode", DecodePathCommand::new);
+        verbs.put("bench-file-tier", FileTierCommand::new);
         verbs.put("chat", ChatCommand::new);
         verbs.put("doctor", DoctorCommand::new);
         return verbs;

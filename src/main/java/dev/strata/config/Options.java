@@ -29,6 +29,10 @@ public record Options(
         this(model, aliases, engine, TierOptions.DEFAULTS, variables);
     }
 
+    public Options withEngine(EngineOptions other) {
+        return new Options(model, aliases, other, tiers, variables, slotFolder);
+    }
+
     public Options withTiers(TierOptions other) {
         return new Options(model, aliases, engine, other, variables, slotFolder);
     }

@@ -113,6 +113,25 @@ public record TierOptions(
             NgramAccess.AUTO,
             Misses.DEFAULTS);
 
+    /** With experts that are not on a card elsewhere. */
+    public TierOptions withResidence(Residence other, long budgetGib) {
+        return new TierOptions(
+                gpu,
+                vramLimitGib,
+                vramReserveMib,
+                cacheSlots,
+                prefill,
+                borrow,
+                other,
+                budgetGib,
+                profile,
+                profileSave,
+                adaptation,
+                helperCaches,
+                ngram,
+                misses);
+    }
+
     /** With chunks of another size. */
     public TierOptions withPrefill(String text) {
         return new TierOptions(

@@ -74,6 +74,24 @@ public final class Benchmark {
                 write > 0 && decode > 0 ? decode * 1000 / write : 0);
     }
 
+    /** Reads {@code prompt} random tokens, then writes {@code decode} tokens, once. */
+    public Row once(int prompt, int decode, int seed) {
+        int[] pages = new int[(prompt + decode + Batch.PAGE) / Batch.PAGE];
+        Arrays.setAll(pages, i -> i);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment logits = arena.allocate(4L * model.config().vocabulary(), 64);
+            int[] text = text(prompt, decode, seed);
+            model.clearSlot(0);
+            long start = System.nanoTime();
+            read(text, prompt, pages, logits);
+            long middle = System.nanoTime();
+            write(text, prompt, pages, logits);
+            double read = (middle - start) / 1e6;
+            double write = (System.nanoTime() - middle) / 1e6;
+            return new Row(prompt, decode, 1, read, prompt * 1000 / read, write, decode * 1000 / write);
+        }
+    }
+
     private int[] text(int prompt, int decode, int seed) {
         int[] text = new int[prompt + decode];
         Random random = new Random(seed);
@@ -84,6 +102,9 @@ public final class Benchmark {
     }
 
     private void read(int[] text, int prompt, int[] pages, MemorySegment logits) {
+        if (prompt > chunk) {
+            model.expect(text, chunk, prompt);
+        }
         for (int past = 0; past < prompt; past += chunk) {
             int rows = Math.min(chunk, prompt - past);
             boolean last = past + rows == prompt;

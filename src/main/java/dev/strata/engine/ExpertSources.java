@@ -148,8 +148,12 @@ final class ExpertSources {
         List<BlobSlices> slices =
                 stored.stream().map(layer -> BlobSlices.of(layer, paths)).toList();
         DriveProbe.Result drive = DriveProbe.measure(paths.getFirst(), FileExpertSource.DEPTH);
-        LOG.info("{}", drive.line());
-        return FileExpertSource.open(paths, slices, true, drive.depth());
+        if (drive.isSlow()) {
+            LOG.warn("{}", drive.line());
+        } else {
+            LOG.info("{}", drive.line());
+        }
+        return FileExpertSource.open(paths, slices, true, drive.readers());
     }
 
     private static ExpertSource ahead(FileExpertSource files, Options options) {

@@ -3,6 +3,7 @@ package dev.strata.expert;
 import dev.strata.memory.Bytes;
 import dev.strata.os.BlockFile;
 import dev.strata.os.BlockFiles;
+import dev.strata.os.Drives;
 import dev.strata.os.HostPages;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -26,8 +27,19 @@ public final class DriveProbe {
      *
      * @param depth reads at the same time with which it was fastest
      * @param bytesPerSecond its rate then
+     * @param rotational whether the system says that it has spinning disks
      */
-    public record Result(Path file, int depth, double bytesPerSecond) {
+    public record Result(Path file, int depth, double bytesPerSecond, boolean rotational) {
+        /** Threads that read: some of them copy what has come while the drive serves the others. */
+        public int readers() {
+            return rotational ? depth : Math.clamp(2L * depth, 8, FileExpertSource.DEPTH);
+        }
+
+        /** Whether reading experts from it will hurt. */
+        public boolean isSlow() {
+            return rotational || bytesPerSecond < 300e6;
+        }
+
         /** A line for the log, with a warning for slow drives. */
         public String line() {
             String line = String.format(
@@ -36,6 +48,9 @@ public final class DriveProbe {
                     file.getFileName(),
                     bytesPerSecond / 1e9,
                     depth);
+            if (rotational) {
+                return line + "; it is rotational, experts read from it will be slow";
+            }
             return bytesPerSecond < 300e6 ? line + "; experts read from it will be slow" : line;
         }
     }
@@ -46,14 +61,15 @@ public final class DriveProbe {
     public static Result measure(Path file, int most) {
         try (BlockFile opened = BlockFiles.unbuffered(file)) {
             long pieces = opened.size() / PIECE;
-            Result best = new Result(file, Math.min(most, 4), 0);
+            boolean rotational = Drives.isRotational(file).orElse(false);
+            Result best = new Result(file, Math.min(most, 4), 0, rotational);
             if (pieces < PIECES) {
-                return new Result(file, Math.min(most, 4), Bytes.GIB);
+                return new Result(file, Math.min(most, 4), Bytes.GIB, rotational);
             }
             for (int readers = 2; readers <= most; readers *= 2) {
-                double rate = rate(opened, pieces, readers);
+                double rate = rate(opened, PIECE, pieces, readers, Math.max(PIECES, 2 * readers));
                 if (rate > best.bytesPerSecond * WORTH) {
-                    best = new Result(file, readers, rate);
+                    best = new Result(file, readers, rate, rotational);
                 }
             }
             return best;
@@ -62,12 +78,26 @@ public final class DriveProbe {
         }
     }
 
-    private static double rate(BlockFile file, long pieces, int readers) throws IOException {
-        int count = Math.max(PIECES, 2 * readers);
+    /**
+     * What a drive gives to readers of random pieces, past the page cache.
+     *
+     * @param piece bytes of a request, a multiple of 4 KiB
+     * @param total bytes to read
+     * @return bytes a second
+     */
+    public static double rate(Path file, int piece, int readers, long total) {
+        try (BlockFile opened = BlockFiles.unbuffered(file)) {
+            return rate(opened, piece, opened.size() / piece, readers, (int) Math.max(readers, total / piece));
+        } catch (IOException failed) {
+            throw new UncheckedIOException(failed);
+        }
+    }
+
+    private static double rate(BlockFile file, int piece, long pieces, int readers, int count) throws IOException {
         AtomicInteger left = new AtomicInteger(count);
         AtomicReference<@Nullable IOException> failure = new AtomicReference<>();
         List<Thread> threads = new ArrayList<>();
-        try (HostPages memory = HostPages.allocate((long) PIECE * readers, "drive probe")) {
+        try (HostPages memory = HostPages.allocate((long) piece * readers, "drive probe")) {
             memory.memory().fill((byte) 0);
             long start = System.nanoTime();
             for (int reader = 0; reader < readers; reader++) {
@@ -80,8 +110,8 @@ public final class DriveProbe {
                             try {
                                 while (left.getAndDecrement() > 0) {
                                     file.read(
-                                            memory.memory().asSlice((long) PIECE * number, PIECE),
-                                            random.nextLong(pieces) * PIECE);
+                                            memory.memory().asSlice((long) piece * number, piece),
+                                            random.nextLong(pieces) * piece);
                                 }
                             } catch (IOException failed) {
                                 failure.set(failed);
@@ -95,7 +125,7 @@ public final class DriveProbe {
             if (failed != null) {
                 throw failed;
             }
-            return (double) count * PIECE * 1e9 / (System.nanoTime() - start);
+            return (double) count * piece * 1e9 / (System.nanoTime() - start);
         } catch (InterruptedException stop) {
             Thread.currentThread().interrupt();
             throw new IOException("the drive probe was interrupted");

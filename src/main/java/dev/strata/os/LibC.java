@@ -31,6 +31,16 @@ final class LibC {
     private final MethodHandle getAffinity =
             bind("sched_getaffinity", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, ADDRESS));
 
+    private final MethodHandle advise =
+            bind("posix_fadvise", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
+    private final MethodHandle fsync = bind("fdatasync", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+    private final MethodHandle close = bind("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+    private final MethodHandle open = LINKER.downcallHandle(
+            LINKER.defaultLookup().findOrThrow("open"),
+            FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT),
+            Linker.Option.captureCallState("errno"),
+            Linker.Option.firstVariadicArg(2));
+
     private static MethodHandle bind(String name, FunctionDescriptor descriptor) {
         MemorySegment symbol = LINKER.defaultLookup()
                 .find(name)
@@ -88,6 +98,25 @@ final class LibC {
             return result >= 0 ? 0 : -errno(capture);
         } catch (Throwable failure) {
             throw unexpected("sched_getaffinity", failure);
+        }
+    }
+
+    /** Writes a file's changed pages and drops the clean ones. */
+    int dropCache(String path) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment capture = arena.allocate(CAPTURE);
+            int file = (int) open.invokeExact(capture, arena.allocateFrom(path), 0);
+            if (file < 0) {
+                return -errno(capture);
+            }
+            int synced = (int) fsync.invokeExact(capture, file);
+            int failure = synced == 0 ? 0 : -errno(capture);
+            // This call returns its error instead of setting errno; 4 is POSIX_FADV_DONTNEED.
+            int advised = (int) advise.invokeExact(capture, file, 0L, 0L, 4);
+            int closed = (int) close.invokeExact(capture, file);
+            return advised != 0 ? -advised : closed != 0 ? -errno(capture) : failure;
+        } catch (Throwable failure) {
+            throw unexpected("posix_fadvise", failure);
         }
     }
 

@@ -106,6 +106,12 @@ final class LinuxSystem implements OperatingSystem {
     }
 
     @Override
+    public Outcome forget(Path file) {
+        int result = libc.dropCache(file.toAbsolutePath().toString());
+        return result == 0 ? Outcome.DONE : Outcome.refused("dropping " + file + ": " + Errno.describe(-result));
+    }
+
+    @Override
     public BitSet affinity() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment mask = arena.allocate(MASK_BYTES, 8);

@@ -1,6 +1,7 @@
 package dev.strata.os;
 
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
 import java.util.BitSet;
 
 /** Native services of the system that runs us. {@link #current()} picks the implementation once. */
@@ -42,6 +43,9 @@ public interface OperatingSystem {
 
     /** Passes advice about the whole pages inside {@code memory}. */
     Outcome advise(MemorySegment memory, Advice advice);
+
+    /** Lets the system drop the file's pages from its cache, those that no process has mapped. */
+    Outcome forget(Path file);
 
     /** Logical CPUs that the calling thread may run on. */
     BitSet affinity();

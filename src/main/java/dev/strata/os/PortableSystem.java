@@ -2,6 +2,7 @@ package dev.strata.os;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
 import java.util.BitSet;
 
 /** Works everywhere, with small pages, and refuses what needs native calls. */
@@ -43,6 +44,11 @@ final class PortableSystem implements OperatingSystem {
     @Override
     public Outcome lock(MemorySegment memory) {
         return Outcome.refused(reason);
+    }
+
+    @Override
+    public Outcome forget(Path file) {
+        return Outcome.refused("this system cannot be told to drop cached pages");
     }
 
     @Override

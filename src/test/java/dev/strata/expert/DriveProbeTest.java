@@ -27,7 +27,15 @@ class DriveProbeTest {
 
     @Test
     void slowDrivesAreWarnedAbout() {
-        assertTrue(new DriveProbe.Result(Path.of("m.gguf"), 2, 120e6).line().endsWith("will be slow"));
+        assertTrue(new DriveProbe.Result(Path.of("m.gguf"), 2, 120e6, false).line().endsWith("will be slow"));
+        assertTrue(new DriveProbe.Result(Path.of("m.gguf"), 2, 520e6, true).line().contains("rotational"));
+    }
+
+    @Test
+    void someReadersCopyWhileTheDriveServesOthers() {
+        assertEquals(8, new DriveProbe.Result(Path.of("m.gguf"), 2, 3e9, false).readers());
+        assertEquals(32, new DriveProbe.Result(Path.of("m.gguf"), 32, 3e9, false).readers());
+        assertEquals(2, new DriveProbe.Result(Path.of("m.gguf"), 2, 120e6, true).readers());
     }
 
     private static Path file(Path folder, long bytes) throws IOException {

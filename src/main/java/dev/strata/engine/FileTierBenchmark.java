@@ -1,0 +1,190 @@
+package dev.strata.engine;
+
+import dev.strata.config.Options;
+import dev.strata.decode.DevicePlacement;
+import dev.strata.expert.ArenaLayout;
+import dev.strata.expert.DriveProbe;
+import dev.strata.expert.FileReads;
+import dev.strata.expert.ReadCounters;
+import dev.strata.expert.TieredExpertSource;
+import dev.strata.os.OperatingSystem;
+import dev.strata.os.Outcome;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Reads prompts and writes answers with a model whose experts stay on the drive, against what the drive gives by itself. */
+public final class FileTierBenchmark {
+    private static final Logger LOG = LoggerFactory.getLogger(FileTierBenchmark.class);
+    private static final int[] CEILING_KIB = {512, 1024, 2048, 4096, 8192, 16_384, 32_768};
+    private static final int ANSWER_PROMPT = 64;
+
+    private final Options options;
+    private final long budgetGib;
+    private final int prompt;
+    private final int answers;
+    private final int answerTokens;
+    private final long ceilingBytes;
+    private final TreeMap<Integer, Double> ceiling = new TreeMap<>();
+
+    /**
+     * @param options name a model in files
+     * @param budgetGib RAM for the busiest experts in the arms that do not map
+     * @param prompt tokens of the prompt of every arm
+     * @param answers how many answers the decode arms write, and {@code answerTokens} of how many tokens
+     * @param ceilingBytes read for each request size when the drive alone is measured
+     */
+    public FileTierBenchmark(
+            Options options, long budgetGib, int prompt, int answers, int answerTokens, long ceilingBytes) {
+        this.options = options;
+        this.budgetGib = budgetGib;
+        this.prompt = prompt;
+        this.answers = answers;
+        this.answerTokens = answerTokens;
+        this.ceilingBytes = ceilingBytes;
+    }
+
+    /**
+     * Measures the drive, then all arms; hands every result out as soon as it is there.
+     *
+     * @param readers requests at the same time when the drive alone is measured
+     */
+    public void run(List<FileArm> arms, int readers, Consumer<Map<String, Object>> results) {
+        for (int kib : ceilingBytes == 0 ? new int[0] : CEILING_KIB) {
+            double rate = DriveProbe.rate(options.model(), kib << 10, readers, ceilingBytes);
+            ceiling.put(kib, rate);
+            Map<String, Object> row = new LinkedHashMap<>();
+            row.put("what", "drive alone");
+            row.put("request_kib", kib);
+            row.put("readers", readers);
+            row.put("gb_per_s", rate / 1e9);
+            results.accept(row);
+        }
+        for (FileArm arm : arms) {
+            results.accept(arm(arm));
+        }
+    }
+
+    private Map<String, Object> arm(FileArm arm) {
+        int rows = arm.decode() ? ANSWER_PROMPT : Math.min(arm.chunk(), prompt);
+        Options set = arm.apply(options, budgetGib, rows);
+        forget(set.model());
+        Map<String, Object> row = new LinkedHashMap<>();
+        row.put("what", arm.decode() ? "decode" : "prompt");
+        row.put("arm", arm.name());
+        try (ModelSession session = ModelSession.open(set)) {
+            row.put("backend", session.backend().name());
+            Benchmark benchmark = new Benchmark(session, rows);
+            forget(set.model());
+            if (arm.decode()) {
+                decode(session, benchmark, row);
+            } else {
+                prompt(session, benchmark, rows, row);
+            }
+        }
+        return row;
+    }
+
+    private void prompt(ModelSession session, Benchmark benchmark, int rows, Map<String, Object> row) {
+        ReadCounters.Snapshot before = snapshot(session);
+        Benchmark.Row result = benchmark.once(prompt, 0, 1);
+        ReadCounters.Snapshot read = snapshot(session).since(before);
+        row.put("tokens", prompt);
+        row.put("tok_per_s", result.promptPerSecond());
+        row.put("seconds", result.promptMillis() / 1e3);
+        long unique = Math.ceilDiv(prompt, rows) * fileBytes(session);
+        if (read.requests() > 0) {
+            row.put("read_over_unique", unique == 0 ? 0 : read.bytes() / (double) unique);
+            tell(read, result.promptMillis() * 1e6, row);
+        } else {
+            row.put("gb_per_s_of_unique", unique / 1e6 / result.promptMillis());
+        }
+    }
+
+    private void decode(ModelSession session, Benchmark benchmark, Map<String, Object> row) {
+        ReadCounters.Snapshot before = snapshot(session);
+        List<Double> rates = new ArrayList<>();
+        double millis = 0;
+        for (int answer = 0; answer < answers; answer++) {
+            Benchmark.Row result = benchmark.once(ANSWER_PROMPT, answerTokens, answer);
+            rates.add(result.decodePerSecond());
+            millis += result.promptMillis() + result.decodeMillis();
+        }
+        row.put("answer_tokens", answerTokens);
+        row.put("tok_per_s", rates);
+        ReadCounters.Snapshot read = snapshot(session).since(before);
+        if (read.requests() > 0) {
+            row.put("read_over_asked", read.bytes() / (double) Math.max(1, read.usefulBytes()));
+            tell(read, millis * 1e6, row);
+        }
+    }
+
+    private void tell(ReadCounters.Snapshot read, double nanos, Map<String, Object> row) {
+        double mean = read.bytes() / (double) read.requests();
+        double rate = read.bytes() * 1e9 / nanos;
+        row.put("gb_read", read.bytes() / 1e9);
+        row.put("unbuffered_share", read.directBytes() / (double) Math.max(1, read.bytes()));
+        row.put("gb_per_s", rate / 1e9);
+        row.put("gb_per_s_while_reading", read.rate() / 1e9);
+        row.put("requests", read.requests());
+        row.put("request_kib", mean / 1024);
+        row.put("queue_depth", read.depth());
+        if (!ceiling.isEmpty()) {
+            double alone = ceilingAt(mean / 1024);
+            row.put("drive_gb_per_s_at_that_size", alone / 1e9);
+            row.put("share_of_drive", rate / alone);
+        }
+    }
+
+    /** What the drive alone gave to requests of about this size. */
+    private double ceilingAt(double kib) {
+        double best = 0;
+        double distance = Double.MAX_VALUE;
+        for (Map.Entry<Integer, Double> one : ceiling.entrySet()) {
+            double away = Math.abs(Math.log(kib / one.getKey()));
+            if (away < distance) {
+                distance = away;
+                best = one.getValue();
+            }
+        }
+        return best;
+    }
+
+    private static ReadCounters.Snapshot snapshot(ModelSession session) {
+        return session.home().experts() instanceof TieredExpertSource tiered && tiered.rest() instanceof FileReads reads
+                ? reads.counters().snapshot()
+                : new ReadCounters.Snapshot(0, 0, 0, 0, 0, 0);
+    }
+
+    /** Bytes of the experts that a streamed pass takes from files: those neither in RAM nor, behind a prompt, in a slot. */
+    private static long fileBytes(ModelSession session) {
+        if (!(session.home().experts() instanceof TieredExpertSource tiered)) {
+            return 0;
+        }
+        DevicePlacement placement = session.home().placement();
+        ArenaLayout layout = tiered.arenaLayout();
+        long bytes = 0;
+        for (int layer = 0; layer < layout.layers(); layer++) {
+            for (int expert = 0; expert < layout.experts(layer); expert++) {
+                boolean slot = placement != null && placement.cache().isResident(layer, expert);
+                if (tiered.place(layer, expert) < 0 && !slot) {
+                    bytes += layout.layout(layer).blobBytes();
+                }
+            }
+        }
+        return bytes;
+    }
+
+    private static void forget(Path file) {
+        Outcome outcome = OperatingSystem.current().forget(file);
+        if (!outcome.done()) {
+            LOG.warn("the page cache keeps {}: {}", file, outcome.reason());
+        }
+    }
+}
