@@ -103,13 +103,13 @@ final class TierFlags {
     @Option(
             names = "--adapt-decay",
             paramLabel = "F",
-            description = "Factor on all counts after a round. Default: 0.7.")
+            description = "Factor on the counts of recent uses after a round. Default: 0.88.")
     private float adaptDecay = STANDARD.adaptation().decay();
 
     @Option(
             names = "--adapt-min-gain",
             paramLabel = "F",
-            description = "How many times the uses of the expert that it replaces a newcomer must have. Default: 1.5.")
+            description = "How many times the uses of the expert that it replaces a newcomer must have. Default: 1.05.")
     private float adaptMinGain = STANDARD.adaptation().minGain();
 
     @Option(

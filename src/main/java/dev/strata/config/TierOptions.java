@@ -108,7 +108,7 @@ public record TierOptions(
             0,
             Optional.empty(),
             Optional.empty(),
-            new Adaptation(4, 96, 0.7f, 1.5f),
+            new Adaptation(4, 96, 0.88f, 1.05f),
             List.of(),
             NgramAccess.AUTO,
             Misses.DEFAULTS);

@@ -61,6 +61,9 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private int smallPasses;
     private int sinceRound;
     private long swapped;
+    private final int[][] missedIn;
+    private int steps;
+    private long missedOnce;
 
     DevicePlacement(Parts parts) {
         layout = parts.cache().layout();
@@ -83,6 +86,10 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         owned = parts.owned();
         complete = new boolean[layout.layers()];
         served = new boolean[layout.layers()];
+        missedIn = new int[layout.layers()][];
+        for (int layer = 0; layer < missedIn.length; layer++) {
+            missedIn[layer] = new int[layout.experts(layer)];
+        }
         refreshTable();
     }
 
@@ -167,6 +174,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
             streamed.begin(stream);
             return;
         }
+        steps++;
         boolean noted = log.read(this::chosen);
         if (noted) {
             stepEnded.run();
@@ -209,11 +217,13 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
 
     private void chosen(int layer, int expert) {
         listener.chosen(layer, expert);
-        usage.count(
-                layer,
-                expert,
-                cache.isResident(layer, expert),
-                layout.layout(layer).blobBytes());
+        boolean hit = cache.isResident(layer, expert);
+        long bytes = layout.layout(layer).blobBytes();
+        usage.count(layer, expert, hit, bytes);
+        if (!hit && missedIn[layer][expert] != steps) {
+            missedIn[layer][expert] = steps;
+            missedOnce += bytes;
+        }
     }
 
     private void adapt(Stream stream) {
@@ -355,6 +365,19 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     /** Experts that were exchanged so far. */
     public long swapped() {
         return swapped;
+    }
+
+    /** What decode steps have used so far; figures of other threads may be a step old. */
+    public ExpertTotals totals() {
+        PoolFigures pool = shared.figures();
+        return new ExpertTotals(
+                usage.lookups(),
+                usage.hits(),
+                usage.hitBytes(),
+                usage.missBytes(),
+                missedOnce,
+                pool == null ? 0 : pool.bytes(),
+                swapped);
     }
 
     /** What the processor has computed, null when it takes no part. */

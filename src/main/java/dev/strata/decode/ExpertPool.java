@@ -54,6 +54,7 @@ final class ExpertPool implements AutoCloseable {
     private volatile long settled;
     private volatile boolean asleep;
     private int answered;
+    private int lastLayer;
     private int lastExperts;
     private int lastLinked;
     private long lastNanos;
@@ -137,6 +138,7 @@ final class ExpertPool implements AutoCloseable {
             int count = question.get(JAVA_INT, 16);
             lastLinked = question.get(JAVA_INT, 20);
             lastExperts = count;
+            lastLayer = layer;
             locate(layer, count);
             computed = System.nanoTime();
             workers.compute(
@@ -156,7 +158,7 @@ final class ExpertPool implements AutoCloseable {
         answered = number;
         WORD.setRelease(answer, 0L, number);
         lastNanos = end - start;
-        figures.met(lastExperts, lastNanos, computed - start + System.nanoTime() - end);
+        figures.met(lastExperts, layout.layout(lastLayer).blobBytes(), lastNanos, computed - start + System.nanoTime() - end);
     }
 
     private void locate(int layer, int count) {

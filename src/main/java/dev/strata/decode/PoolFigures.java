@@ -6,15 +6,17 @@ import java.util.concurrent.atomic.LongAdder;
 public final class PoolFigures {
     private final LongAdder meetings = new LongAdder();
     private final LongAdder experts = new LongAdder();
+    private final LongAdder bytes = new LongAdder();
     private final LongAdder nanos = new LongAdder();
     private final LongAdder planNanos = new LongAdder();
     private final LongAdder linkExperts = new LongAdder();
     private final LongAdder linkNanos = new LongAdder();
     private final LongAdder lateNanos = new LongAdder();
 
-    void met(int count, long took, long planned) {
+    void met(int count, long blobBytes, long took, long planned) {
         meetings.increment();
         experts.add(count);
+        bytes.add(count * blobBytes);
         nanos.add(took);
         planNanos.add(planned);
     }
@@ -33,6 +35,11 @@ public final class PoolFigures {
     /** Experts that the processor computed. */
     public long experts() {
         return experts.sum();
+    }
+
+    /** Bytes of their blobs. */
+    public long bytes() {
+        return bytes.sum();
     }
 
     /** Nanoseconds from seeing a question to its answer. */

@@ -53,7 +53,8 @@ public final class EngineLoader {
                     EngineParts.Settings.of(
                             options.engine().withChunk(session.chunk()),
                             options.variables(),
-                            slotFolder(options, session)),
+                            slotFolder(options, session),
+                            () -> session.home().totals()),
                     facts(options, session),
                     onStuck,
                     session);

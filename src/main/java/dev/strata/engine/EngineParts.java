@@ -3,6 +3,7 @@ package dev.strata.engine;
 import dev.strata.config.EngineOptions;
 import dev.strata.config.Variable;
 import dev.strata.config.Variables;
+import dev.strata.decode.ExpertTotals;
 import dev.strata.model.Model;
 import dev.strata.model.ModelConfig.Architecture;
 import dev.strata.os.DiskActivity;
@@ -10,6 +11,7 @@ import dev.strata.sampling.SamplerScratch;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The objects of a running engine, put together. */
@@ -25,18 +27,25 @@ final class EngineParts implements AutoCloseable {
      * @param decodeShare see {@link Variable#BATCH_DECODE_SHARE}
      * @param watchdogNanos see {@link Variable#WATCHDOG_S}
      * @param slotFolder null: cached texts cannot be saved
+     * @param experts what decode has used of the expert cache; gives null where there is none
      */
     record Settings(
             EngineOptions options,
             double decodeShare,
             long watchdogNanos,
-            @Nullable SlotFolder slotFolder) {
-        static Settings of(EngineOptions options, Variables variables, @Nullable SlotFolder slotFolder) {
+            @Nullable SlotFolder slotFolder,
+            Supplier<@Nullable ExpertTotals> experts) {
+        static Settings of(
+                EngineOptions options,
+                Variables variables,
+                @Nullable SlotFolder slotFolder,
+                Supplier<@Nullable ExpertTotals> experts) {
             return new Settings(
                     options,
                     variables.real(Variable.BATCH_DECODE_SHARE).orElse(0.5),
                     variables.whole(Variable.WATCHDOG_S).orElse(300) * 1_000_000_000L,
-                    slotFolder);
+                    slotFolder,
+                    experts);
         }
     }
 
@@ -85,7 +94,7 @@ final class EngineParts implements AutoCloseable {
         Passes passes = new Passes(model, logitRows);
         int spare = Math.max(0, model.slots() - options.parallel() - 1);
         SequenceStore store = new SequenceStore(model, recurrent, Math.min(options.checkpoints(), spare), options.parallel());
-        Outcomes outcomes = new Outcomes(text, delivery, counters);
+        Outcomes outcomes = new Outcomes(text, delivery, counters, settings.experts());
         Drafting drafting = new Drafting(model, passes, options.speculation(), MOST_DRAFTING);
         Stops stops = new Stops(recurrent, options.checkpointEvery());
         Reading reading = new Reading(passes, store, outcomes, drafting, counters, scratch, text, stops, chunk);

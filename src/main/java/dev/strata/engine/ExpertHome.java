@@ -7,7 +7,9 @@ import dev.strata.config.Variables;
 import dev.strata.decode.DeferredPlacement;
 import dev.strata.decode.DevicePlacement;
 import dev.strata.decode.ExpertTiers;
+import dev.strata.decode.ExpertTotals;
 import dev.strata.decode.PlacementSettings;
+import dev.strata.decode.PoolFigures;
 import dev.strata.device.Backend;
 import dev.strata.device.Device;
 import dev.strata.device.ExpertSource;
@@ -50,6 +52,7 @@ final class ExpertHome implements AutoCloseable {
     private final @Nullable PinnedRanges pinned;
     private final @Nullable DeferredPlacement deferred;
     private @Nullable DevicePlacement placement;
+    private @Nullable ProfileSaver saver;
     private final Optional<Path> profileSave;
 
     private ExpertHome(
@@ -170,6 +173,7 @@ final class ExpertHome implements AutoCloseable {
             DevicePlacement placement = ExpertTiers.place(
                     device, source, pinned, profile, prompts.settings(settings), TierSettings.misses(options));
             home.placement = placement;
+            home.keepProfile(placement);
             deferred.become(placement);
             return new Loaded(model, home, prompts.layOut(placement.chunk()));
         } catch (RuntimeException | Error failed) {
@@ -229,6 +233,21 @@ final class ExpertHome implements AutoCloseable {
         return placement;
     }
 
+    private void keepProfile(DevicePlacement placed) {
+        if (profileSave.isPresent()) {
+            ProfileSaver made = new ProfileSaver(placed::profile, profileSave.get());
+            made.start(ProfileSaver.PERIOD_MILLIS);
+            saver = made;
+        }
+    }
+
+    /** What decode has used of the expert cache, null without one; may be a step old. */
+    @Nullable
+    ExpertTotals totals() {
+        DevicePlacement placed = placement;
+        return placed == null ? null : placed.totals();
+    }
+
     /** Where experts are read from. */
     ExpertSource experts() {
         return experts;
@@ -254,12 +273,22 @@ final class ExpertHome implements AutoCloseable {
         if (placed != null) {
             figures.put("cache_slots", placed.cache().slots());
             figures.put("cache_slots_lent", placed.cache().lent());
-            figures.put("cache_lookups", placed.usage().lookups());
-            figures.put("cache_hits", placed.usage().hits());
-            figures.put("cache_hit_rate", placed.usage().hitRate());
-            figures.put("cache_hit_rate_by_bytes", placed.usage().hitRateByBytes());
-            figures.put("missed_bytes", placed.usage().missBytes());
-            figures.put("swaps", placed.swapped());
+            ExpertTotals totals = placed.totals();
+            figures.put("cache_lookups", totals.lookups());
+            figures.put("cache_hits", totals.hits());
+            figures.put("cache_hit_rate", totals.hitRate());
+            figures.put("cache_hit_rate_by_bytes", totals.hitRateByBytes());
+            figures.put("missed_bytes", totals.missedOnce());
+            figures.put("missed_bytes_processor", totals.processorBytes());
+            figures.put("missed_bytes_link", totals.linkBytes());
+            figures.put("swaps", totals.swaps());
+            PoolFigures pool = placed.pool();
+            if (pool != null) {
+                figures.put("pool_meetings", pool.meetings());
+                figures.put("pool_experts", pool.experts());
+                figures.put("pool_seconds", pool.nanos() / 1e9);
+                figures.put("pool_late_seconds", pool.lateNanos() / 1e9);
+            }
             figures.put("link_bytes", placed.scheduler().linkBytes());
         }
         return figures;
@@ -270,7 +299,10 @@ final class ExpertHome implements AutoCloseable {
     public void close() {
         DevicePlacement placed = placement;
         if (placed != null) {
-            profileSave.ifPresent(file -> save(placed.profile(), file));
+            ProfileSaver last = saver;
+            if (last != null) {
+                last.close();
+            }
             placed.close();
         }
         if (deferred != null) {
@@ -281,15 +313,6 @@ final class ExpertHome implements AutoCloseable {
         }
         if (source != null) {
             source.close();
-        }
-    }
-
-    private static void save(ExpertProfile profile, Path file) {
-        try {
-            profile.save(file);
-            LOG.info("what was learned about the use of experts is in {}", file);
-        } catch (IOException failed) {
-            LOG.warn("the expert profile could not be written to {}: {}", file, failed.toString());
         }
     }
 }

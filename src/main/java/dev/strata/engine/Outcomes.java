@@ -5,10 +5,13 @@ import dev.strata.api.Delta;
 import dev.strata.api.FinishReason;
 import dev.strata.api.Timings;
 import dev.strata.api.Usage;
+import dev.strata.decode.ExpertTotals;
 import dev.strata.sampling.TokenConstraint;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** What becomes of a sampled token: text for the client, or the end of the answer. Used by the step loop alone. */
 final class Outcomes {
@@ -18,12 +21,24 @@ final class Outcomes {
     private final TextSide text;
     private final Delivery delivery;
     private final EngineCounters counters;
+    private final Supplier<@Nullable ExpertTotals> experts;
     private final List<Delta> deltas = new ArrayList<>();
 
-    Outcomes(TextSide text, Delivery delivery, EngineCounters counters) {
+    Outcomes(
+            TextSide text,
+            Delivery delivery,
+            EngineCounters counters,
+            Supplier<@Nullable ExpertTotals> experts) {
+        this.experts = experts;
         this.text = text;
         this.delivery = delivery;
         this.counters = counters;
+    }
+
+    /** The sequence's work begins now. */
+    void begin(Sequence sequence) {
+        sequence.startedNanos = System.nanoTime();
+        sequence.expertsBefore = experts.get();
     }
 
     /** Takes the token that was sampled for {@code sequence}; afterwards {@link Sequence#ended} says whether it was the last. */
@@ -61,7 +76,7 @@ final class Outcomes {
         String stop = reason == FinishReason.STOP ? sequence.answer.stopString() : null;
         request.deliver(delivery, new Delta.Finished(sequence.choice, told, usage, timings(sequence, cached, now), stop));
         (reason == FinishReason.CANCELLED ? counters.cancelled : counters.finished).increment();
-        RequestLog.ended(sequence, told.name().toLowerCase(Locale.ROOT), now);
+        RequestLog.ended(sequence, told.name().toLowerCase(Locale.ROOT), experts.get(), now);
     }
 
     /** Ends an answer that cannot go on, and with it the other choices of its request. */
@@ -70,7 +85,7 @@ final class Outcomes {
         sequence.request.cancel();
         sequence.request.deliver(delivery, new Delta.Failed(sequence.choice, error));
         counters.failed.increment();
-        RequestLog.ended(sequence, "failed: " + error.message(), now);
+        RequestLog.ended(sequence, "failed: " + error.message(), experts.get(), now);
     }
 
     /** Tells how much of the prompt has been read, where that was asked for. */

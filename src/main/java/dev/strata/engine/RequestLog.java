@@ -1,6 +1,8 @@
 package dev.strata.engine;
 
+import dev.strata.decode.ExpertTotals;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -10,9 +12,9 @@ final class RequestLog {
 
     private RequestLog() {}
 
-    static void ended(Sequence sequence, String how, long now) {
+    static void ended(Sequence sequence, String how, @Nullable ExpertTotals experts, long now) {
         if (LOG.isInfoEnabled()) {
-            LOG.info("request {}{}: {}", sequence.request.number, choice(sequence), line(sequence, how, now));
+            LOG.info("request {}{}: {}", sequence.request.number, choice(sequence), line(sequence, how, experts, now));
         }
     }
 
@@ -21,7 +23,7 @@ final class RequestLog {
     }
 
     /** Such as {@code prompt 30 tokens = 10 reused + 20 read in 8 ms (2500.0 tok/s), 12 generated in 40 ms (300.0 tok/s), stop}. */
-    static String line(Sequence sequence, String how, long now) {
+    static String line(Sequence sequence, String how, @Nullable ExpertTotals experts, long now) {
         long first = sequence.firstTokenNanos != 0 ? sequence.firstTokenNanos : now;
         double readMillis = sequence.begun ? (first - sequence.startedNanos) / 1e6 : 0;
         double decodeMillis = sequence.firstTokenNanos != 0 ? (now - first) / 1e6 : 0;
@@ -43,6 +45,11 @@ final class RequestLog {
                     sequence.draftsAccepted,
                     sequence.draftsOffered,
                     (double) (sequence.generated() - 1) / Math.max(1, sequence.passes)));
+        }
+        ExpertTotals before = sequence.expertsBefore;
+        if (experts != null && before != null && experts.lookups() > before.lookups()) {
+            // Of all sequences that decoded meanwhile: they share steps.
+            line.append(", ").append(experts.since(before).line());
         }
         return line.append(", ").append(how).toString();
     }

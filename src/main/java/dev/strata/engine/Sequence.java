@@ -1,5 +1,6 @@
 package dev.strata.engine;
 
+import dev.strata.decode.ExpertTotals;
 import dev.strata.decode.PromptLookup;
 import dev.strata.device.Batch;
 import dev.strata.sampling.Sampler;
@@ -37,6 +38,11 @@ final class Sequence {
     boolean suspect;
 
     long startedNanos;
+
+    /** What decode had used of the expert cache then. */
+    @Nullable
+    ExpertTotals expertsBefore;
+
     long firstTokenNanos;
     int readTokens;
     int passes;

@@ -316,7 +316,7 @@ final class StepLoop implements Runnable {
         boolean again = sequence.begun;
         if (!again) {
             sequence.begun = true;
-            sequence.startedNanos = System.nanoTime();
+            outcomes.begin(sequence);
             PromptEcho.plain(sequence, text, outcomes);
         }
         store.begin(sequence, !PromptEcho.wanted(request));

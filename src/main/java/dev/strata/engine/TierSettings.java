@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Turns flags and variables into the settings of the memory tiers. */
 final class TierSettings {
-    private static final float MINIMUM_USE = 2;
+    /** One use since the last round. */
+    private static final float MINIMUM_USE = 0.9f;
 
     /** Small passes, of drafts or of other sequences, that a loan outlives which no prompt has ended. */
     private static final int LOAN_PATIENCE = 256;

@@ -1,8 +1,16 @@
 package dev.strata.expert;
 
-/** Decayed counts of how often every expert was chosen in decode, hits and misses alike, with what was hit. */
+/**
+ * Decayed counts of how often every expert was chosen in decode, hits and misses alike, with what was hit. A count is the mean of two, of
+ * recent uses (weight {@value #RECENT_WEIGHT}) and of lasting ones, which decay {@value #LASTING} times slower: what was used just now comes back
+ * soon, and what is used often stays.
+ */
 public final class ExpertUsage {
-    private final float[][] counts;
+    private static final float RECENT_WEIGHT = 12;
+    private static final float LASTING = 30;
+
+    private final float[][] recent;
+    private final float[][] lasting;
     private long lookups;
     private long hits;
     private long hitBytes;
@@ -17,18 +25,21 @@ public final class ExpertUsage {
             }
         }
         float factor = hottest > 0 ? prior / hottest : 0;
-        counts = new float[profile.heat().length][];
-        for (int layer = 0; layer < counts.length; layer++) {
-            counts[layer] = new float[profile.heat()[layer].length];
-            for (int expert = 0; expert < counts[layer].length; expert++) {
-                counts[layer][expert] = profile.heat()[layer][expert] * factor;
+        recent = new float[profile.heat().length][];
+        lasting = new float[recent.length][];
+        for (int layer = 0; layer < recent.length; layer++) {
+            recent[layer] = new float[profile.heat()[layer].length];
+            lasting[layer] = new float[recent[layer].length];
+            for (int expert = 0; expert < lasting[layer].length; expert++) {
+                lasting[layer][expert] = profile.heat()[layer][expert] * factor * (RECENT_WEIGHT + 1);
             }
         }
     }
 
     /** One row chose one expert. */
     public void count(int layer, int expert, boolean hit, long blobBytes) {
-        counts[layer][expert]++;
+        recent[layer][expert]++;
+        lasting[layer][expert]++;
         lookups++;
         if (hit) {
             hits++;
@@ -38,17 +49,25 @@ public final class ExpertUsage {
         }
     }
 
-    /** Multiplies all counts. */
+    /** Multiplies all recent counts, and lasting ones by a factor so much nearer to 1. */
     public void decay(float factor) {
-        for (float[] layer : counts) {
-            for (int expert = 0; expert < layer.length; expert++) {
-                layer[expert] *= factor;
+        float slow = 1 - (1 - factor) / LASTING;
+        for (int layer = 0; layer < recent.length; layer++) {
+            for (int expert = 0; expert < recent[layer].length; expert++) {
+                recent[layer][expert] *= factor;
+                lasting[layer][expert] *= slow;
             }
         }
     }
 
+    /** Uses, newer ones counting more; 1 for a single one just now. */
     public float count(int layer, int expert) {
-        return counts[layer][expert];
+        return (RECENT_WEIGHT * recent[layer][expert] + lasting[layer][expert]) / (RECENT_WEIGHT + 1);
+    }
+
+    /** Uses of the last rounds. */
+    public float recent(int layer, int expert) {
+        return recent[layer][expert];
     }
 
     public long lookups() {
@@ -82,15 +101,16 @@ public final class ExpertUsage {
      * What was learned, for the next start: residents come first, then heat, then the old prior as it decayed.
      */
     public ExpertProfile profile(SlotCache cache) {
-        float[][] heat = new float[counts.length][];
+        float[][] heat = new float[recent.length][];
         float hottest = 0;
-        for (float[] layer : counts) {
-            for (float value : layer) {
-                hottest = Math.max(hottest, value);
+        for (int layer = 0; layer < heat.length; layer++) {
+            heat[layer] = new float[recent[layer].length];
+            for (int expert = 0; expert < heat[layer].length; expert++) {
+                heat[layer][expert] = count(layer, expert);
+                hottest = Math.max(hottest, heat[layer][expert]);
             }
         }
         for (int layer = 0; layer < heat.length; layer++) {
-            heat[layer] = counts[layer].clone();
             for (int expert = 0; expert < heat[layer].length; expert++) {
                 if (cache.slot(layer, expert) >= 0) {
                     heat[layer][expert] += hottest + 1;

@@ -12,11 +12,11 @@ import java.util.List;
  * @param swaps most swaps in one round
  * @param decay factor on all counts after a round
  * @param minimumGain how many times the victim's count the newcomer must have
- * @param minimumUse count that a newcomer needs
+ * @param minimumUse uses of the last rounds that a newcomer needs
  */
 public record SlotAdaptation(int every, int swaps, float decay, float minimumGain, float minimumUse) {
     /** The defaults of the command line. */
-    public static final SlotAdaptation DEFAULTS = new SlotAdaptation(4, 96, 0.7f, 1.5f, 2);
+    public static final SlotAdaptation DEFAULTS = new SlotAdaptation(4, 96, 0.88f, 1.05f, 0.9f);
 
     /**
      * One exchange.
@@ -53,7 +53,7 @@ public record SlotAdaptation(int every, int swaps, float decay, float minimumGai
     private List<Integer> newcomers(SlotCache cache, ExpertUsage usage, int layer) {
         List<Integer> newcomers = new ArrayList<>();
         for (int expert = 0; expert < cache.layout().experts(layer); expert++) {
-            if (usage.count(layer, expert) >= minimumUse && cache.slot(layer, expert) < 0) {
+            if (usage.recent(layer, expert) >= minimumUse && cache.slot(layer, expert) < 0) {
                 newcomers.add(expert);
             }
         }

@@ -69,7 +69,7 @@ final class EngineFixture implements AutoCloseable {
                 EngineParts.slots(options, builder.architecture),
                 builder.architecture,
                 builder.drafts);
-        settings = new EngineParts.Settings(options, builder.decodeShare, builder.watchdogNanos, builder.slotFolder);
+        settings = new EngineParts.Settings(options, builder.decodeShare, builder.watchdogNanos, builder.slotFolder, () -> null);
         ModelInfo info = new ModelInfo(
                 "fake",
                 List.of(),

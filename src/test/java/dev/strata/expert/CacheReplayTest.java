@@ -1,0 +1,66 @@
+package dev.strata.expert;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.strata.device.ExpertLayout;
+import dev.strata.format.QuantType;
+import dev.strata.synth.SkewedRouting;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The adaptive cache against a placement that stays and against the least recently used expert, on the same made routing. */
+class CacheReplayTest {
+    private static final int LAYERS = 6;
+    private static final int EXPERTS = 128;
+    private static final int USED = 8;
+
+    @ParameterizedTest
+    @CsvSource({"32, 0.7, 0.5", "64, 0.7, 0.5", "32, 0.5, 0.3", "64, 1, 0.6", "96, 0.5, 0.5"})
+    void theAdaptiveCacheHitsMoreOften(int slotsOfALayer, double skew, double locality) {
+        RoutingTrace trace = trace(skew, locality, 1500);
+        CacheReplay replay = new CacheReplay(layout(), trace, 300);
+        int slots = slotsOfALayer * LAYERS;
+        double adaptive = replay.adaptive(slots, SlotAdaptation.DEFAULTS);
+        double fixed = replay.fixed(slots);
+        double lru = replay.leastRecentlyUsed(slots);
+        String all = "adaptive " + adaptive + ", static " + fixed + ", least recently used " + lru;
+        assertTrue(adaptive > fixed && adaptive > lru, all);
+    }
+
+    @Test
+    void aCacheOfEverythingAlwaysHits() {
+        CacheReplay replay = new CacheReplay(layout(), trace(0.7, 0.5, 40), 20);
+        assertEquals(1, replay.adaptive(LAYERS * EXPERTS, SlotAdaptation.DEFAULTS));
+        assertEquals(1, replay.fixed(LAYERS * EXPERTS));
+        assertTrue(replay.leastRecentlyUsed(LAYERS * EXPERTS) < 1, "what was never used is not there");
+        assertEquals(0, replay.leastRecentlyUsed(0));
+    }
+
+    private static RoutingTrace trace(double skew, double locality, int steps) {
+        SkewedRouting routing = new SkewedRouting(LAYERS, EXPERTS, USED, skew, locality, 11);
+        RoutingTrace trace = new RoutingTrace(LAYERS);
+        for (int step = 0; step < steps; step++) {
+            int[][] chosen = routing.step();
+            for (int layer = 0; layer < LAYERS; layer++) {
+                for (int expert : chosen[layer]) {
+                    trace.choose(layer, expert);
+                }
+            }
+            trace.endStep();
+        }
+        return trace;
+    }
+
+    private static ArenaLayout layout() {
+        List<ExpertLayout> layers = new ArrayList<>();
+        for (int layer = 0; layer < LAYERS; layer++) {
+            layers.add(new ExpertLayout(
+                    layer, EXPERTS, 64, 32, QuantType.Q4_0, QuantType.Q4_0, QuantType.Q4_0, false));
+        }
+        return new ArenaLayout(layers);
+    }
+}
