@@ -40,6 +40,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private final UsageLog log;
     private final ExpertUsage usage;
     private final SlotAdaptation adaptation;
+    private final @Nullable PromptShare prompts;
     private final int streamFrom;
     private final int loanPatience;
     private final boolean timed;
@@ -78,6 +79,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         log = parts.log();
         usage = new ExpertUsage(parts.profile(), 1);
         adaptation = parts.settings().adaptation();
+        prompts = parts.prompts();
         streamFrom = parts.settings().streamFrom();
         loanPatience = parts.settings().loanPatience();
         timed = parts.settings().timing();
@@ -102,6 +104,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
             FetchedPass fetched,
             ResidencyTable table,
             SharedSteps shared,
+            @Nullable PromptShare prompts,
             UsageLog log,
             ExpertProfile profile,
             PlacementSettings settings,
@@ -305,6 +308,8 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         log.note(layer, groups.routing(), groups.rows(), groups.stream());
         if (sharing && served[layer] && groups.rows() * groups.routing().used() <= MissShare.MOST_PAIRS) {
             shared.products(layer, groups);
+        } else if (prompts != null && !resident && !groups.capturing() && prompts.takes(groups.rows())) {
+            prompts.products(layer, groups, complete[layer]);
         } else if (complete[layer]) {
             groups.run(0, layout.experts(layer));
         } else {
@@ -317,6 +322,9 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         if (streaming) {
             streamed.end(more, stream);
         } else {
+            if (prompts != null) {
+                prompts.end(stream);
+            }
             log.collect(passRows, stream);
         }
         more = false;

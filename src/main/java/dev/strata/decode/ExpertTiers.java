@@ -130,9 +130,17 @@ public final class ExpertTiers {
         FetchedPass fetched =
                 own(owned, new FetchedPass(device, cache, blobs, scheduler, spareOffset, SPARE_SLOTS));
         SharedSteps shared = own(owned, SharedSteps.create(device, cache, table, pulled, pullSlots));
+        PromptShare prompts = null;
         Supplier<ExpertWorkers> workers = misses.workers();
         if (workers != null && source.arena() != null && cache.slots() < layout.totalExperts()) {
-            meet(shared, workers.get(), device, source, pinned, blobs, pulled, misses);
+            ExpertWorkers made = workers.get();
+            meet(shared, made, device, source, pinned, blobs, pulled, misses);
+            if (misses.promptRows() > 0) {
+                prompts = own(
+                        owned,
+                        PromptShare.create(new PromptShare.Parts(
+                                device, cache, blobs, table, fetched, made, misses.promptRows())));
+            }
         }
         DevicePlacement placement = new DevicePlacement(new DevicePlacement.Parts(
                 blobs,
@@ -142,6 +150,7 @@ public final class ExpertTiers {
                 fetched,
                 table,
                 shared,
+                prompts,
                 log,
                 profile,
                 settings,

@@ -57,6 +57,25 @@ final class FetchedPass implements AutoCloseable {
             groups.run(0, experts);
             return;
         }
+        try {
+            fetch(layer, groups, table, missing);
+        } finally {
+            table.restore(layer, compute);
+        }
+    }
+
+    /**
+     * The products of a layer whose missing experts are known. Kernels see the addresses of fetched blobs until the caller restores the
+     * table.
+     *
+     * @param missing experts to bring, ascending; others without an address are left out
+     */
+    void fetch(int layer, ExpertGroups groups, ResidencyTable table, int[] missing) {
+        Stream compute = groups.stream();
+        if (missing.length == 0) {
+            groups.run(0, cache.layout().experts(layer));
+            return;
+        }
         StreamOrder order = StreamOrder.some(blobs, layer, missing, missing.length, groupSize);
         int released = 0;
         scheduler.begin(order, ring, ringBase, compute);
@@ -75,7 +94,6 @@ final class FetchedPass implements AutoCloseable {
             }
         } finally {
             scheduler.end(released == order.size(), compute);
-            table.restore(layer, compute);
         }
     }
 

@@ -11,10 +11,20 @@ import org.jspecify.annotations.Nullable;
  * @param pull whether the card copies them over the link once for a step; else its products read them in place
  * @param linkShare part of them that the card takes, 0 to 1; empty: by measured rates
  * @param balanced whether the split by rates is refined while running
+ * @param promptRows passes of short prompts with fewer rows are shared with the processor; 0: none
  * @param workers starts the processor's threads; null: the card takes all
  */
 public record MissSettings(
-        boolean pull, OptionalDouble linkShare, boolean balanced, @Nullable Supplier<ExpertWorkers> workers) {
+        boolean pull,
+        OptionalDouble linkShare,
+        boolean balanced,
+        int promptRows,
+        @Nullable Supplier<ExpertWorkers> workers) {
+    public MissSettings(
+            boolean pull, OptionalDouble linkShare, boolean balanced, @Nullable Supplier<ExpertWorkers> workers) {
+        this(pull, linkShare, balanced, 0, workers);
+    }
+
     /** The card reads all misses over the link. */
     public static final MissSettings CARD_ONLY = new MissSettings(true, OptionalDouble.empty(), false, null);
 }

@@ -27,6 +27,9 @@ final class TierSettings {
     /** Small passes, of drafts or of other sequences, that a loan outlives which no prompt has ended. */
     private static final int LOAN_PATIENCE = 256;
 
+    /** Rows from which on the processor has no part in prompts. */
+    private static final int SHARED_ROWS = 1024;
+
     /** Float32 values of a row's buffers, in hidden sizes. */
     private static final int ROW_WIDTHS = 42;
 
@@ -74,6 +77,9 @@ final class TierSettings {
                 variables.flag(Variable.LINK_PULL),
                 linkShare,
                 variables.flag(Variable.PCIE_BALANCE),
+                variables.flag(Variable.PREFILL_CPU_SHARE)
+                        ? (int) variables.whole(Variable.PREFILL_CPU_SHARE_MAX).orElse(SHARED_ROWS)
+                        : 0,
                 cardOnly ? null : () -> Backends.workers(options));
     }
 

@@ -1,5 +1,6 @@
 package dev.strata.decode;
 
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
@@ -17,7 +18,9 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +34,7 @@ final class FakePass implements AutoCloseable {
     private final Buffer ids;
     private final Arena arena = Arena.ofShared();
     private final List<String> wrong = Collections.synchronizedList(new ArrayList<>());
+    private final List<Buffer> made = new ArrayList<>();
     private long products;
     private long scribbled;
 
@@ -74,12 +78,16 @@ final class FakePass implements AutoCloseable {
         placement.capturable(rows);
         try {
             for (int layer = 0; layer < until; layer++) {
-                placement.products(layer, new Groups(layer, rows, route(layer, rows, random)));
+                Groups groups = new Groups(layer, rows, route(layer, rows, random));
+                placement.products(layer, groups);
+                groups.finish();
             }
         } finally {
             placement.endPass(stream);
         }
         stream.synchronize();
+        made.forEach(Buffer::close);
+        made.clear();
         placement.settled();
     }
 
@@ -105,6 +113,7 @@ final class FakePass implements AutoCloseable {
 
     @Override
     public void close() {
+        made.forEach(Buffer::close);
         stream.close();
         ids.close();
         arena.close();
@@ -115,6 +124,8 @@ final class FakePass implements AutoCloseable {
         private final int rows;
         private final int[] chosen;
         private final long table;
+        private final Set<Integer> leftOut = new HashSet<>();
+        private @Nullable Tensor results;
         private int covered;
         private @Nullable FakeMeeting meeting;
 
@@ -150,9 +161,23 @@ final class FakePass implements AutoCloseable {
             return this;
         }
 
+        /** Every row has its number in front. */
         @Override
         public Tensor input() {
-            throw new UnsupportedOperationException("nothing is computed");
+            int hidden = placement.layout(layer).hidden();
+            MemorySegment values = arena.allocate(4L * rows * hidden);
+            for (int row = 0; row < rows; row++) {
+                values.set(JAVA_FLOAT, 4L * hidden * row, row);
+            }
+            Tensor made = tensor(rows, hidden);
+            device.copyToDevice(values, made.buffer(), 0, stream);
+            return made;
+        }
+
+        private Tensor tensor(int count, int columns) {
+            Buffer buffer = device.allocate(4L * count * columns, "fake tensor");
+            made.add(buffer);
+            return new Tensor(buffer, 0, count, columns);
         }
 
         @Override
@@ -167,7 +192,35 @@ final class FakePass implements AutoCloseable {
 
         @Override
         public Tensor results() {
-            throw new UnsupportedOperationException("nothing is computed");
+            Tensor known = results;
+            if (known == null) {
+                known = tensor(rows * used, placement.layout(layer).hidden());
+                results = known;
+            }
+            return known;
+        }
+
+        /** Sums up: what has no address comes from the results of others, and nothing else does. */
+        void finish() {
+            Tensor others = results;
+            int experts = placement.layout(layer).experts();
+            device.launch(stream, () -> {
+                MemorySegment addresses = MemorySegment.ofAddress(table).reinterpret(8L * experts);
+                for (int pair = 0; pair < chosen.length; pair++) {
+                    int expert = chosen[pair];
+                    boolean left = leftOut.contains(expert);
+                    if (left && others == null) {
+                        wrong.add("layer " + layer + " expert " + expert + " has no address");
+                    } else if (others != null && left != (addresses.getAtIndex(JAVA_LONG, expert) == 0)) {
+                        wrong.add("layer " + layer + " expert " + expert + " is not summed where it was computed");
+                    } else if (left && others != null) {
+                        float value = contents(others.buffer()).get(JAVA_FLOAT, 4L * others.columns() * pair);
+                        if (value != FakeWorkers.result(expert, pair / used)) {
+                            wrong.add("layer " + layer + " expert " + expert + " has the result " + value);
+                        }
+                    }
+                }
+            });
         }
 
         @Override
@@ -204,7 +257,7 @@ final class FakePass implements AutoCloseable {
 
         private void check(int expert, long address) {
             if (address == 0) {
-                wrong.add("layer " + layer + " expert " + expert + " has no address");
+                leftOut.add(expert);
                 return;
             }
             MemorySegment blob = MemorySegment.ofAddress(address)

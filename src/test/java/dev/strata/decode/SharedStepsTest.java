@@ -85,6 +85,52 @@ class SharedStepsTest {
         }
     }
 
+    @ParameterizedTest
+    @CsvSource({"30, 5", "30, 0", "100, 2", "6, 3"})
+    void shortPromptsAreShared(int slots, int pinnedLayers) {
+        SplittableRandom random = new SplittableRandom(slots);
+        try (World world = new World(slots, pinnedLayers, 1)) {
+            for (int pass = 0; pass < 30; pass++) {
+                int before = world.workers.calls();
+                world.pass.run(17 + pass % 15, random, pass % 7 == 6 ? pass % 5 : 5);
+                assertTrue(pass > 2 || world.workers.calls() > before, "the processor is on trial");
+                world.pass.run(1 + pass % 3, random);
+                if (pass % 10 == 9) {
+                    world.pass.run(40, random);
+                    world.placement.promptFinished();
+                }
+            }
+            assertEquals(List.of(), world.pass.wrong());
+            assertEquals(List.of(), world.workers.wrong());
+            world.workers.failIn(0);
+            for (int pass = 0; pass < 2; pass++) {
+                try {
+                    world.pass.run(20, random);
+                } catch (IllegalStateException failed) {
+                    assertTrue(String.valueOf(failed.getMessage()).contains("processor"), failed.getMessage());
+                }
+            }
+            world.pass.run(20, random);
+            assertEquals(List.of(), world.pass.wrong());
+        }
+    }
+
+    @Test
+    void helpThatDoesNotPayEnds() {
+        for (double factor : new double[] {0.7, 1.2}) {
+            ShareGate gate = new ShareGate();
+            for (int layer = 0; layer < 14; layer++) {
+                boolean with = gate.next();
+                gate.took(with ? 10 : 0, with ? 20 : 30, with ? 20 : 30, with ? 5 : 0, with ? 30 * factor : 30);
+            }
+            assertTrue(gate.decided());
+            assertEquals(factor < 1, gate.pays());
+            assertEquals(factor < 1, gate.next());
+            assertEquals(factor, gate.ratio(), 1e-9);
+            assertEquals(2.0 / 3, gate.share(), 0.05, "1 ms an expert on the card, 0.5 on the processor");
+        }
+    }
+
     @Test
     void aBrokenWorkerEndsOnePassOnly() {
         SplittableRandom random = new SplittableRandom(7);
@@ -214,7 +260,7 @@ class SharedStepsTest {
                     pinned,
                     ExpertProfile.even(MODEL),
                     settings,
-                    new MissSettings(slots != 6, share, true, () -> workers));
+                    new MissSettings(slots != 6, share, true, 32, () -> workers));
             pass = new FakePass(device, placement, MODEL.layers(), USED, 64);
         }
 
