@@ -20,7 +20,7 @@ final class Connection extends SimpleChannelInboundHandler<FullHttpRequest> {
 
     private final Dispatcher dispatcher;
     private final RequestClock clock;
-    private final Writability writability = new Writability();
+    private volatile Runnable writable = () -> {};
     private final Deque<FullHttpRequest> pipelined = new ArrayDeque<>();
     private @Nullable Exchange current;
 
@@ -29,8 +29,8 @@ final class Connection extends SimpleChannelInboundHandler<FullHttpRequest> {
         this.clock = clock;
     }
 
-    Writability writability() {
-        return writability;
+    void onWritable(Runnable action) {
+        writable = action;
     }
 
     @Override
@@ -52,6 +52,7 @@ final class Connection extends SimpleChannelInboundHandler<FullHttpRequest> {
     /** The last byte of the current answer went to the socket, or failed to. Runs on the event loop. */
     void answered(ChannelHandlerContext context) {
         current = null;
+        writable = () -> {};
         FullHttpRequest next = pipelined.poll();
         if (next != null) {
             try {
@@ -75,7 +76,9 @@ final class Connection extends SimpleChannelInboundHandler<FullHttpRequest> {
 
     @Override
     public void channelWritabilityChanged(ChannelHandlerContext context) {
-        writability.signal();
+        if (context.channel().isWritable()) {
+            writable.run();
+        }
         context.fireChannelWritabilityChanged();
     }
 
@@ -84,7 +87,6 @@ final class Connection extends SimpleChannelInboundHandler<FullHttpRequest> {
         if (current != null) {
             current.disconnected();
         }
-        writability.signal();
         pipelined.forEach(FullHttpRequest::release);
         pipelined.clear();
         context.fireChannelInactive();

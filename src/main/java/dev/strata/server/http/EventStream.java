@@ -1,34 +1,46 @@
 package dev.strata.server.http;
 
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http.DefaultHttpContent;
 import io.netty.handler.codec.http.DefaultLastHttpContent;
+import io.netty.handler.codec.http.HttpServerCodec;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Server-sent events with back-pressure. Events collect until {@link #flush}, which waits while the socket is full; whatever is ready together leaves in one
- * write. Used by one virtual thread.
+ * Server-sent events. They collect until {@link #flush}; whatever is ready together leaves in one write. Used by one thread at a time; {@link EventPump} sees
+ * to it that nothing is written into a full socket.
  */
 public final class EventStream {
     private static final byte[] DATA = "data: ".getBytes(StandardCharsets.US_ASCII);
     private static final byte[] END_OF_EVENT = "\n\n".getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] LINE_END = "\r\n".getBytes(StandardCharsets.US_ASCII);
 
     private final Exchange exchange;
-    private final Writability writability;
+    /** Where chunks of the body enter the pipeline; null when the stream has none (HTTP/1.0). */
+    private final @Nullable ChannelHandlerContext codec;
+
     private final ByteArrayOutputStream pending = new ByteArrayOutputStream(512);
 
-    EventStream(Exchange exchange, Writability writability) {
+    EventStream(Exchange exchange, boolean chunked) {
         this.exchange = exchange;
-        this.writability = writability;
+        this.codec = chunked ? exchange.channel().pipeline().context(HttpServerCodec.class) : null;
     }
 
     /** {@code data: JSON}. */
     public void send(Object json) {
+        sendJson(Json.bytes(json));
+    }
+
+    /** {@code data: JSON}, of JSON's bytes. */
+    public void sendJson(byte[] json) {
         pending.writeBytes(DATA);
-        pending.writeBytes(Json.bytes(json));
+        pending.writeBytes(json);
         pending.writeBytes(END_OF_EVENT);
     }
 
@@ -48,31 +60,39 @@ public final class EventStream {
         text(": " + words + "\n\n");
     }
 
+    int pendingBytes() {
+        return pending.size();
+    }
+
     /** Hands what was collected to the socket. */
     public void flush() {
+        Channel channel = exchange.channel();
         if (pending.size() == 0) {
-            exchange.channel().flush();
+            channel.flush();
             return;
         }
-        Channel channel = exchange.channel();
-        awaitRoom(channel);
-        ChannelFuture _ = channel.writeAndFlush(new DefaultHttpContent(Unpooled.wrappedBuffer(pending.toByteArray())));
+        byte[] bytes = pending.toByteArray();
         pending.reset();
+        ChannelFuture _ = codec == null
+                ? channel.writeAndFlush(new DefaultHttpContent(Unpooled.wrappedBuffer(bytes)))
+                : codec.writeAndFlush(chunk(codec, bytes));
+    }
+
+    /** A chunk with its frame in one buffer; the codec would make three, and the socket gather them. */
+    private static ByteBuf chunk(ChannelHandlerContext context, byte[] bytes) {
+        byte[] size = Integer.toHexString(bytes.length).getBytes(StandardCharsets.US_ASCII);
+        return context.alloc()
+                .ioBuffer(size.length + bytes.length + 2 * LINE_END.length)
+                .writeBytes(size)
+                .writeBytes(LINE_END)
+                .writeBytes(bytes)
+                .writeBytes(LINE_END);
     }
 
     /** Ends the stream with what was collected. */
     public void end() {
         Channel channel = exchange.channel();
-        awaitRoom(channel);
         exchange.end(channel.writeAndFlush(new DefaultLastHttpContent(Unpooled.wrappedBuffer(pending.toByteArray()))));
-    }
-
-    private void awaitRoom(Channel channel) {
-        if (!writability.await(channel, exchange.limits().slowReader())) {
-            exchange.abort();
-            throw new ClientGoneException("The client did not read its stream for "
-                    + exchange.limits().slowReader().toSeconds() + " s, or closed it");
-        }
     }
 
     private void text(String text) {

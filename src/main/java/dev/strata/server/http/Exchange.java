@@ -166,7 +166,12 @@ public final class Exchange {
             response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
         }
         ChannelFuture _ = channel().write(response);
-        return new EventStream(this, connection.writability());
+        return new EventStream(this, version.isKeepAliveDefault());
+    }
+
+    /** Calls {@code action} on the event loop whenever the socket takes bytes again. */
+    void onWritable(Runnable action) {
+        connection.onWritable(action);
     }
 
     /** Runs the action when the client disconnects before the answer has ended; at once when it has already. */

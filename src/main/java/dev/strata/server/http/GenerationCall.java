@@ -14,8 +14,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The answers to one HTTP request while they are made: the engine's delivery thread puts pieces in and never waits, the request's virtual thread takes them
- * out. When a client reads so slowly that the queue fills, or goes away, the engine is told to stop and {@link #next} throws.
+ * The answers to one HTTP request while they are made: the engine's delivery thread puts pieces in and never waits, the request's virtual thread or its event loop takes
+ * them out. When a client reads so slowly that the queue fills, or goes away, the engine is told to stop and {@link #next} throws.
  */
 public final class GenerationCall implements AutoCloseable {
     /**
@@ -32,6 +32,7 @@ public final class GenerationCall implements AutoCloseable {
     private final int bound;
     private final Runnable onClose;
     private int unfinished;
+    private volatile Runnable arrival = () -> {};
     private boolean cancelled;
     private @Nullable String gone;
 
@@ -99,6 +100,8 @@ public final class GenerationCall implements AutoCloseable {
         }
         if (full) {
             abandon("The client reads too slowly: " + bound + " pieces are waiting");
+        } else {
+            arrival.run();
         }
     }
 
@@ -125,11 +128,24 @@ public final class GenerationCall implements AutoCloseable {
         }
     }
 
-    /** Whether a piece is there right now. */
-    public boolean hasNext() {
+    /** Calls {@code action} whenever a piece has arrived or the client has gone, on the thread that brought it. */
+    void onArrival(Runnable action) {
+        arrival = action;
+    }
+
+    /**
+     * The next piece; null when there is none now.
+     *
+     * @throws ClientGoneException when the client has gone
+     */
+    @Nullable
+    Piece poll() {
         lock.lock();
         try {
-            return !pieces.isEmpty();
+            if (gone != null) {
+                throw new ClientGoneException(gone);
+            }
+            return pieces.poll();
         } finally {
             lock.unlock();
         }
@@ -185,5 +201,6 @@ public final class GenerationCall implements AutoCloseable {
             lock.unlock();
         }
         cancel();
+        arrival.run();
     }
 }

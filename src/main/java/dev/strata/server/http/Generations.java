@@ -72,26 +72,10 @@ public final class Generations {
      * Takes all pieces of the call to the writer, then ends the stream. A failure of the engine goes to the writer too; nothing but a lost client is thrown.
      */
     public void stream(Exchange exchange, GenerationCall call, EventStream events, EventWriter writer) {
-        Progress progress = new Progress(exchange);
         writer.begin();
         events.comment("accepted");
         events.flush();
-        Duration keepAlive = exchange.limits().keepAlive();
-        while (!writer.isDone()) {
-            Piece piece = call.next(keepAlive);
-            if (piece == null) {
-                writer.keepAlive();
-                events.flush();
-                continue;
-            }
-            progress.count(piece);
-            writer.write(piece);
-            if (!call.hasNext()) {
-                events.flush();
-            }
-        }
-        writer.end();
-        events.end();
+        new EventPump(exchange, call, events, writer, new Progress(exchange)::count).run();
     }
 
     /**

@@ -1,0 +1,138 @@
+package dev.strata.server.http;
+
+import dev.strata.server.http.GenerationCall.Piece;
+import io.netty.channel.Channel;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Takes the pieces of a streamed answer to the socket on the connection's event loop, so that a token crosses from thread to thread only once. The request's
+ * virtual thread waits beside it and looks after silence and slow readers.
+ */
+final class EventPump {
+    /** Pieces that wait together go out in writes of about this size. */
+    private static final int MOST_PENDING = 32 << 10;
+
+    private final Exchange exchange;
+    private final Channel channel;
+    private final GenerationCall call;
+    private final EventStream events;
+    private final EventWriter writer;
+    private final Consumer<Piece> counter;
+    private final AtomicBoolean scheduled = new AtomicBoolean();
+    private final CountDownLatch done = new CountDownLatch(1);
+    private volatile @Nullable Throwable failure;
+    private volatile long lastWrite = System.nanoTime();
+    /** Since when the socket has been full; 0: it is not. */
+    private volatile long fullSince;
+
+    EventPump(
+            Exchange exchange, GenerationCall call, EventStream events, EventWriter writer, Consumer<Piece> counter) {
+        this.exchange = exchange;
+        this.channel = exchange.channel();
+        this.call = call;
+        this.events = events;
+        this.writer = writer;
+        this.counter = counter;
+    }
+
+    /**
+     * Runs until the last event has been written.
+     *
+     * @throws ClientGoneException when the client left or did not read
+     */
+    void run() {
+        call.onArrival(this::schedule);
+        exchange.onWritable(this::schedule);
+        schedule();
+        Duration keepAlive = exchange.limits().keepAlive();
+        Duration slowReader = exchange.limits().slowReader();
+        long pause = Math.min(keepAlive.toNanos(), slowReader.toNanos());
+        try {
+            while (!done.await(pause, TimeUnit.NANOSECONDS)) {
+                long now = System.nanoTime();
+                long full = fullSince;
+                if (full != 0 && now - full >= slowReader.toNanos()) {
+                    exchange.abort();
+                    throw new ClientGoneException(
+                            "The client did not read its stream for " + slowReader.toSeconds() + " s");
+                }
+                if (full == 0 && now - lastWrite >= keepAlive.toNanos()) {
+                    channel.eventLoop().execute(this::keepAlive);
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new ClientGoneException("Interrupted");
+        }
+        switch (failure) {
+            case null -> {}
+            case RuntimeException e -> throw e;
+            case Error e -> throw e;
+            case Throwable e -> throw new IllegalStateException(e);
+        }
+    }
+
+    private void schedule() {
+        if (scheduled.compareAndSet(false, true)) {
+            try {
+                channel.eventLoop().execute(this::write);
+            } catch (RejectedExecutionException e) {
+                failure = new ClientGoneException("The server has stopped");
+                done.countDown();
+            }
+        }
+    }
+
+    private void keepAlive() {
+        if (done.getCount() > 0 && channel.isWritable()) {
+            writer.keepAlive();
+            events.flush();
+            lastWrite = System.nanoTime();
+        }
+    }
+
+    private void write() {
+        scheduled.set(false);
+        if (done.getCount() == 0) {
+            return;
+        }
+        try {
+            Piece piece;
+            while (hasRoom() && !writer.isDone() && (piece = call.poll()) != null) {
+                counter.accept(piece);
+                writer.write(piece);
+                if (events.pendingBytes() > MOST_PENDING) {
+                    events.flush();
+                }
+            }
+            if (writer.isDone()) {
+                writer.end();
+                events.end();
+                done.countDown();
+            } else {
+                events.flush();
+            }
+            lastWrite = System.nanoTime();
+        } catch (RuntimeException | Error e) {
+            failure = e;
+            done.countDown();
+        }
+    }
+
+    private boolean hasRoom() {
+        if (channel.isWritable() || !channel.isActive()) {
+            fullSince = 0;
+            return true;
+        }
+        if (fullSince == 0) {
+            fullSince = System.nanoTime();
+        }
+        return false;
+    }
+}
