@@ -107,6 +107,27 @@ class PlacedExpertsTest {
         return Math.sqrt(difference / size);
     }
 
+    @ParameterizedTest
+    @CsvSource({"0", "none"})
+    void theProcessorTakesItsPartOfShortPrompts(String pin) {
+        assumeTrue(Cards.real(), "takes minutes on emulated kernels");
+        assumeTrue(CpuBackend.isAvailable(), CpuBackend.reason());
+        Path folder = GoldenModels.folder("qwen3_moe");
+        float[][] resident = resident(folder);
+        MissSettings misses = new MissSettings(
+                true,
+                OptionalDouble.of(1),
+                false,
+                1000,
+                () -> CpuExpertWorkers.start(new CpuSettings(2, null, false), List.of()));
+        float[][] placed = placed(folder, new Setting(3, pin, true, false, true, 1000), misses);
+        double worst = 0;
+        for (int i = 0; i < resident.length; i++) {
+            worst = Math.max(worst, error(resident[i], placed[i]));
+        }
+        assertTrue(worst < 1e-2, "largest difference " + worst + " of the logits' size");
+    }
+
     @Test
     void activationsInLentMemoryGiveTheSameLogits() {
         Path folder = GoldenModels.folder("qwen3_moe");
@@ -135,8 +156,13 @@ class PlacedExpertsTest {
      * @param pieces whether the stager cuts blobs
      * @param file whether experts are read from their mapped files instead of an arena
      * @param borrow whether the ring is borrowed
+     * @param streamFrom rows from which on passes stream
      */
-    private record Setting(int slots, String pin, boolean pieces, boolean file, boolean borrow) {
+    private record Setting(int slots, String pin, boolean pieces, boolean file, boolean borrow, int streamFrom) {
+        Setting(int slots, String pin, boolean pieces, boolean file, boolean borrow) {
+            this(slots, pin, pieces, file, borrow, STREAM_FROM);
+        }
+
         PlacementSettings placement() {
             StagerSizing.Overrides stager = new StagerSizing.Overrides(
                     StagerSizing.StageResident.BY_SOURCE,
@@ -148,7 +174,7 @@ class PlacedExpertsTest {
             return new PlacementSettings(
                     slots,
                     1 << 20,
-                    STREAM_FROM,
+                    streamFrom,
                     borrow,
                     false,
                     stager,
@@ -243,7 +269,7 @@ class PlacedExpertsTest {
                             backend.device(), source, pinned, ExpertProfile.even(layout), setting.placement(), misses)) {
                 deferred.become(placement);
                 float[][] logits = run(model, folder);
-                if (setting.slots() < layout.totalExperts()) {
+                if (setting.slots() < layout.totalExperts() && setting.streamFrom() == STREAM_FROM) {
                     assertTrue(placement.scheduler().timing().passes() > 0, "nothing was streamed");
                 }
                 return logits;
