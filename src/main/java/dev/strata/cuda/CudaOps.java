@@ -43,6 +43,7 @@ final class CudaOps implements Ops, AutoCloseable {
     private final HeldStates held = new HeldStates();
     private final PassGraphs graphs;
     private final Kernel nothing;
+    private final SampleKernels samples;
     private final StoredTypes types;
     private final Activations activations;
     private final DecodeProducts decodeProducts;
@@ -78,6 +79,7 @@ final class CudaOps implements Ops, AutoCloseable {
         this.step = new StepRecord(device, stream, staging);
         this.commit = new CommitRecord(device, staging);
         this.ropes = new RopeTables(device, staging);
+        this.samples = new SampleKernels(launcher, scratch, kernels);
         this.nothing = kernels.get("nothing");
         this.graphs = new PassGraphs(stream, scratch, held);
         this.types = new StoredTypes(kernels);
@@ -463,6 +465,17 @@ final class CudaOps implements Ops, AutoCloseable {
         use(batch);
         ngram.run(weights, embedding, residual, (CudaStates.Ngram) state, batch.hold());
         activations.written(residual);
+    }
+
+    @Override
+    public boolean picks(int vocabulary) {
+        return options.fused() && SampleKernels.suits(vocabulary);
+    }
+
+    @Override
+    public void pick(Tensor logits, Tensor settings, Tensor out) {
+        samples.pick(logits, settings, out);
+        activations.written(out);
     }
 
     @Override

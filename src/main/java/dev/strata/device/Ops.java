@@ -1,5 +1,8 @@
 package dev.strata.device;
 
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
+
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
@@ -215,6 +218,37 @@ public interface Ops {
      * @param embedding [rows, embedding columns], the concatenated table rows of every token
      */
     void ngram(NgramWeights weights, Tensor embedding, Tensor residual, LayerState.Ngram state, Batch batch);
+
+    /** Whether {@link #pick} is cheaper than reading all logits of a vocabulary of this size. */
+    default boolean picks(int vocabulary) {
+        return false;
+    }
+
+    /**
+     * Sums up rows of logits as {@link Picks} describes. The default computes on the host, outside of captured passes.
+     *
+     * @param settings [rows, {@value Picks#SETTINGS}]
+     * @param out [rows, {@value Picks#COLUMNS}]
+     */
+    default void pick(Tensor logits, Tensor settings, Tensor out) {
+        int rows = logits.rows();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment values = arena.allocate(4L * rows * logits.columns(), 64);
+            MemorySegment wanted = arena.allocate(4L * rows * Picks.SETTINGS, 64);
+            MemorySegment results = arena.allocate(4L * rows * Picks.COLUMNS, 64);
+            read(logits, values);
+            read(settings, wanted);
+            for (int row = 0; row < rows; row++) {
+                Picks.compute(
+                        values.asSlice(4L * row * logits.columns(), 4L * logits.columns()),
+                        logits.columns(),
+                        wanted.getAtIndex(JAVA_FLOAT, 2L * row),
+                        wanted.getAtIndex(JAVA_FLOAT, 2L * row + 1),
+                        results.asSlice(4L * row * Picks.COLUMNS, 4L * Picks.COLUMNS));
+            }
+            write(results, out);
+        }
+    }
 
     /** Advances held states of the segment's slot by the first {@code accepted} rows of the last held pass. */
     void commit(Batch batch, int segment, int accepted);

@@ -2,6 +2,7 @@ package dev.strata.engine;
 
 import dev.strata.decode.DraftChoice;
 import dev.strata.device.Batch;
+import dev.strata.device.Picks;
 import dev.strata.model.Model;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -33,6 +34,11 @@ public final class Benchmark {
     private final Model model;
     private final int chunk;
     private final DraftChoice choice;
+    /** One row, greedy. */
+    private final MemorySegment settings = MemorySegment.ofArray(new float[] {1, -1});
+
+    private final MemorySegment results = MemorySegment.ofArray(new float[Picks.COLUMNS]);
+    private final Picks picks = new Picks(results);
 
     public Benchmark(ModelSession session, int chunk) {
         model = session.model();
@@ -113,17 +119,31 @@ public final class Benchmark {
     }
 
     private void write(int[] text, int prompt, int[] pages, MemorySegment logits) {
+        boolean picked = false;
         for (int position = prompt; position < text.length; position++) {
-            choice.read(logits, 0);
-            text[position] = choice.token();
-            pass(text, position, 1, pages, new int[] {0}, logits);
+            if (picked) {
+                text[position] = picks.likeliest(0);
+            } else {
+                choice.read(logits, 0);
+                text[position] = choice.token();
+            }
+            if (model.picks()) {
+                model.forwardPicked(batch(text, position, 1, pages), settings, results);
+                picked = true;
+            } else {
+                pass(text, position, 1, pages, new int[] {0}, logits);
+            }
         }
     }
 
     private void pass(int[] text, int past, int rows, int[] pages, int[] wanted, MemorySegment logits) {
+        model.forward(batch(text, past, rows, pages), wanted, logits);
+    }
+
+    private static Batch batch(int[] text, int past, int rows, int[] pages) {
         int[] history = Arrays.copyOfRange(text, Math.max(0, past - 8), past);
         Batch.Segment segment = new Batch.Segment(0, rows, past, pages, 0, history);
-        model.forward(new Batch(Arrays.copyOfRange(text, past, past + rows), List.of(segment), false), wanted, logits);
+        return new Batch(Arrays.copyOfRange(text, past, past + rows), List.of(segment), false);
     }
 
     private static double median(List<Double> values) {

@@ -77,7 +77,7 @@ final class Decoding {
         int taken = 0;
         try {
             while (true) {
-                int token = sequence.sampler.sample(passes.logits(), part.firstRow() + taken);
+                int token = passes.sample(sequence, part.firstRow() + taken);
                 taken++;
                 sequence.past++;
                 outcomes.token(sequence, token, now);

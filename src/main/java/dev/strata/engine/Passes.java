@@ -1,6 +1,7 @@
 package dev.strata.engine;
 
 import dev.strata.device.Batch;
+import dev.strata.device.Picks;
 import dev.strata.model.Model;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -14,18 +15,38 @@ final class Passes implements AutoCloseable {
     private final Model model;
     private final Arena arena = Arena.ofShared();
     private final MemorySegment logits;
+    private final MemorySegment settings;
+    private final MemorySegment results;
+    private final Picks picks;
     private final int logitRows;
+    /** Whether the logits of the last pass still lie on the backend. */
+    private boolean picked;
+
+    private int pickedRows;
 
     /** @param logitRows most rows of logits that one pass may ask for */
     Passes(Model model, int logitRows) {
         this.model = model;
         this.logitRows = logitRows;
         logits = arena.allocate(4L * logitRows * model.config().vocabulary(), 64);
+        settings = arena.allocate(4L * logitRows * Picks.SETTINGS, 64);
+        results = arena.allocate(4L * logitRows * Picks.COLUMNS, 64);
+        picks = new Picks(results);
     }
 
     /** Logits of the last pass, [rows asked for, vocabulary]. */
     MemorySegment logits() {
+        if (picked) {
+            model.logits(pickedRows, logits);
+            picked = false;
+        }
         return logits;
+    }
+
+    /** The token that follows row {@code row} of the last pass. */
+    int sample(Sequence sequence, int row) {
+        int token = picked ? sequence.sampler.sample(picks, row) : -1;
+        return token >= 0 ? token : sequence.sampler.sample(logits(), row);
     }
 
     int mostLogitRows() {
@@ -40,6 +61,7 @@ final class Passes implements AutoCloseable {
             System.arraycopy(part.sequence().tokens(), part.past(), tokens, part.firstRow(), part.rows());
         }
         Batch batch = new Batch(tokens, segments(parts), false);
+        picked = false;
         model.forward(batch, wanted, logits);
         return batch;
     }
@@ -60,12 +82,24 @@ final class Passes implements AutoCloseable {
             all[i] = i;
         }
         Batch batch = new Batch(tokens, segments(parts), hold);
-        model.forward(batch, all, logits);
+        picked = model.picks() && parts.stream().allMatch(part -> part.sequence().sampler.picks());
+        pickedRows = rows;
+        if (picked) {
+            for (Part part : parts) {
+                for (int i = 0; i < part.rows(); i++) {
+                    part.sequence().sampler.pickSettings(i, settings, part.firstRow() + i);
+                }
+            }
+            model.forwardPicked(batch, settings.asSlice(0, 4L * rows * Picks.SETTINGS), results);
+        } else {
+            model.forward(batch, all, logits);
+        }
         return batch;
     }
 
     /** Runs the draft layer; {@code tokens} follow the source rows, which have the parts' positions. */
     void draft(List<Part> parts, int[] tokens, int[] sourceRows, int[] wanted) {
+        picked = false;
         model.draft(new Batch(tokens, segments(parts), false), sourceRows, wanted, logits);
     }
 

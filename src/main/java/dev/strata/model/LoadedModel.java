@@ -6,6 +6,7 @@ import dev.strata.device.Backend;
 import dev.strata.device.Batch;
 import dev.strata.device.LayerState;
 import dev.strata.device.Ops;
+import dev.strata.device.Picks;
 import dev.strata.device.StateUnits;
 import dev.strata.device.Tensor;
 import dev.strata.format.ModelFiles;
@@ -104,6 +105,37 @@ final class LoadedModel implements Model {
     @Override
     public void promptFinished() {
         backend.promptFinished();
+    }
+
+    @Override
+    public boolean picks() {
+        return head.picks();
+    }
+
+    @Override
+    public void forwardPicked(Batch batch, MemorySegment settings, MemorySegment results) {
+        checkRows(batch);
+        if (batch.rows() > OutputHead.CHUNK) {
+            throw new IllegalArgumentException("picks of " + batch.rows() + " rows; at most " + OutputHead.CHUNK);
+        }
+        trunk.prepare(batch);
+        head.prepare(settings);
+        ops.pass(batch.hold() ? "held with picks" : "forward with picks", batch, () -> {
+            trunk.forward(batch);
+            head.pick(trunk.hidden().rows(batch.rows()));
+        });
+        head.readPicks(batch.rows(), results);
+        Picks picks = new Picks(results);
+        for (int row = 0; row < batch.rows(); row++) {
+            if (picks.notFinite(row) == head.vocabulary()) {
+                throw NonFiniteWeights.explain(files);
+            }
+        }
+    }
+
+    @Override
+    public void logits(int rows, MemorySegment target) {
+        head.read(rows, target);
     }
 
     @Override

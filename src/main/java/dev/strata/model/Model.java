@@ -27,6 +27,26 @@ public interface Model extends AutoCloseable {
     /** No prompt is being read any more: memory lent to prompts may go back before the next pass. */
     default void promptFinished() {}
 
+    /** Whether {@link #forwardPicked} is there: sampling then needs no logits on the host. */
+    default boolean picks() {
+        return false;
+    }
+
+    /**
+     * Runs the pass with logits for all rows, which stay on the backend, and sums them up as {@link dev.strata.device.Picks} describes.
+     *
+     * @param settings float32 [rows, Picks.SETTINGS]
+     * @param results receives [rows, Picks.COLUMNS]
+     */
+    default void forwardPicked(Batch batch, MemorySegment settings, MemorySegment results) {
+        throw new UnsupportedOperationException("logits are read as a whole here");
+    }
+
+    /** Float32 logits of the first {@code rows} rows of the last {@link #forwardPicked}, [rows, vocabulary]. */
+    default void logits(int rows, MemorySegment target) {
+        throw new UnsupportedOperationException("logits are given by every pass here");
+    }
+
     /** After a held pass: advances the states of segment {@code segment} by its first {@code accepted} rows. */
     void commit(Batch batch, int segment, int accepted);
 

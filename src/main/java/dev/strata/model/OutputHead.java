@@ -1,10 +1,12 @@
 package dev.strata.model;
 
 import dev.strata.device.Ops;
+import dev.strata.device.Picks;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /** Turns hidden states into logits, a bounded number of rows at a time so that long prompts need no vocabulary-wide buffer. */
 final class OutputHead {
@@ -15,6 +17,10 @@ final class OutputHead {
     private final Weight weight;
     private final Tensor picked;
     private final Tensor logits;
+    private final @Nullable Tensor settings;
+    private final @Nullable Tensor picks;
+    /** The settings that lie on the backend. */
+    private final MemorySegment last;
 
     OutputHead(Workspace workspace, Weight weight) {
         int rows = Math.min(CHUNK, workspace.maxRows());
@@ -22,6 +28,10 @@ final class OutputHead {
         this.weight = weight;
         this.picked = workspace.tensor("picked hidden states", rows, weight.inputs());
         this.logits = workspace.tensor("logits", rows, weight.outputs());
+        boolean picks = ops.picks(weight.outputs());
+        this.settings = picks ? workspace.tensor("settings of picks", rows, Picks.SETTINGS) : null;
+        this.picks = picks ? workspace.tensor("picks", rows, Picks.COLUMNS) : null;
+        this.last = MemorySegment.ofArray(new float[rows * Picks.SETTINGS]);
     }
 
     /** Whether {@link #all} can take the rows: the first {@code rows.length} of a pass, within one chunk. */
@@ -35,6 +45,39 @@ final class OutputHead {
             }
         }
         return true;
+    }
+
+    /** Whether {@link #pick} is there. */
+    boolean picks() {
+        return picks != null;
+    }
+
+    /** Hands over what {@link #pick} is to do with each row. */
+    void prepare(MemorySegment wanted) {
+        Tensor target = settings;
+        if (target != null && wanted.mismatch(last.asSlice(0, wanted.byteSize())) >= 0) {
+            last.copyFrom(wanted);
+            ops.write(last, target);
+        }
+    }
+
+    /** Issues the product for all rows of {@code hidden} and sums the logits up; may be part of a captured pass. */
+    void pick(Tensor hidden) {
+        Tensor wanted = settings;
+        Tensor results = picks;
+        if (wanted == null || results == null) {
+            throw new IllegalStateException("logits are read as a whole here");
+        }
+        int rows = hidden.rows();
+        all(hidden);
+        ops.pick(logits.rows(rows), wanted.rows(rows), results.rows(rows));
+    }
+
+    /** Reads what {@link #pick} found out. */
+    void readPicks(int rows, MemorySegment target) {
+        if (picks != null) {
+            ops.read(picks.rows(rows), target);
+        }
     }
 
     /** Issues the product for all rows of {@code hidden}; may be part of a captured pass. */

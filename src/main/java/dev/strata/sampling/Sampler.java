@@ -1,5 +1,6 @@
 package dev.strata.sampling;
 
+import dev.strata.device.Picks;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Map;
@@ -63,6 +64,42 @@ public final class Sampler {
         int token = choose();
         logprobs = new Logprobs(token, (float) (at(logits, row, token) - logSum), top, topValues);
         return token;
+    }
+
+    /** Whether {@link #sample(Picks, int)} can mostly tell the token: nothing changes the logits and none are told. */
+    public boolean picks() {
+        boolean plain = penalties == null && constraint == null && biasedTokens.length == 0 && topLogprobs < 0;
+        boolean any = !sorted() && settings.minP() <= 0;
+        boolean few = settings.topK() > 0 ? settings.topK() <= Picks.CANDIDATES : settings.topP() < 1;
+        return plain && (settings.greedy() || any || few);
+    }
+
+    private boolean sorted() {
+        return settings.topK() > 0 || settings.topP() < 1;
+    }
+
+    /** What {@link Picks} are to find out for the row {@code ahead} positions from here. */
+    public void pickSettings(int ahead, MemorySegment target, int row) {
+        boolean draws = !settings.greedy() && !sorted();
+        target.setAtIndex(
+                ValueLayout.JAVA_FLOAT, (long) row * Picks.SETTINGS, settings.greedy() ? 1 : 1 / settings.temperature());
+        target.setAtIndex(
+                ValueLayout.JAVA_FLOAT,
+                (long) row * Picks.SETTINGS + 1,
+                draws ? (float) Philox.uniform(settings.seed(), position + ahead, 0) : -1);
+    }
+
+    /** The token that follows, or -1 when all logits of the row are needed to tell. */
+    public int sample(Picks picks, int row) {
+        if (picks.notFinite(row) > 0) {
+            return CandidateDraw.UNKNOWN;
+        }
+        if (settings.greedy()) {
+            return picks.likeliest(row);
+        }
+        return sorted()
+                ? scratch.candidates.draw(picks, row, settings, Philox.uniform(settings.seed(), position, 0))
+                : picks.drawn(row);
     }
 
     /**

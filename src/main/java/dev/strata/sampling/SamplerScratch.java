@@ -7,6 +7,7 @@ import java.lang.foreign.ValueLayout;
 public final class SamplerScratch {
     final float[] logits;
     final Truncation truncation;
+    final CandidateDraw candidates = new CandidateDraw();
     /** Largest of the loaded logits. */
     float best;
 

@@ -3,6 +3,7 @@ package dev.strata.device;
 import dev.strata.device.OpCase.Kind;
 import dev.strata.format.QuantType;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -44,7 +45,51 @@ final class FusedCases {
             cases.add(attend(AttentionCases.shape(3, 3, 32, 8, true), format, 5));
             cases.add(attendWindow(format));
         }
+        for (int vocabulary : new int[] {50, 1500, 40001}) {
+            cases.add(pick(vocabulary, 1, 1));
+            cases.add(pick(vocabulary, 3, 0.3));
+        }
         return cases;
+    }
+
+    /** Logits with ties; draws whose random numbers lie away from the borders between tokens. */
+    private static OpCase pick(int vocabulary, int rows, double size) {
+        return new OpCase(PREFIX + "picks of " + rows + " rows of " + vocabulary, Kind.FLOAT, f -> {
+            Tensor logits = f.input(rows, vocabulary, size);
+            float[] values = f.read(logits);
+            for (int i = 0; i < values.length; i++) {
+                values[i] = Math.round(values[i] * 4096) / 4096f;
+            }
+            f.write(logits, values);
+            Tensor settings = f.output(rows, Picks.SETTINGS);
+            float[] wanted = new float[2 * rows];
+            for (int row = 0; row < rows; row++) {
+                wanted[2 * row] = 1 + row;
+                wanted[2 * row + 1] = row == 1 ? -1 : 0.5f + 0.1f * row;
+            }
+            f.write(settings, wanted);
+            Tensor out = f.output(rows, Picks.COLUMNS);
+            f.ops().pick(logits, settings, out);
+            return numbers(f.read(out), rows);
+        });
+    }
+
+    /** All columns as numbers; the drawn token only roughly, since sums are rounded in another order. */
+    private static float[][] numbers(float[] results, int rows) {
+        float[][] columns = new float[rows][];
+        for (int row = 0; row < rows; row++) {
+            float[] own = Arrays.copyOfRange(results, row * Picks.COLUMNS, (row + 1) * Picks.COLUMNS);
+            int count = Float.floatToRawIntBits(own[5]);
+            for (int i = 0; i < own.length; i++) {
+                boolean integer = i == 0 || (i >= 3 && i < 6 + Picks.CANDIDATES);
+                own[i] = integer ? Float.floatToRawIntBits(own[i]) : own[i];
+                int place = i < 6 ? 0 : (i - 6) % Picks.CANDIDATES;
+                own[i] = i < 6 || place < count ? own[i] : 0;
+            }
+            own[4] = own[4] < 0 ? -1 : Math.round(own[4] / 64);
+            columns[row] = own;
+        }
+        return columns;
     }
 
     private static OpCase products(int rows, int columns, boolean normed, QuantType... types) {
