@@ -39,6 +39,9 @@ struct alignas(8) Word2 {
 };
 
 #ifndef STRATA_EMULATED
+#ifdef __CUDACC_RTC__
+#define INFINITY __int_as_float(0x7f800000)
+#endif
 
 STRATA_INLINE float float_of(u32 bits) { return __uint_as_float(bits); }
 STRATA_INLINE u32 bits_of(float value) { return __float_as_uint(value); }

@@ -61,7 +61,7 @@ public final class CudaBackend implements Backend {
      * @throws DeviceException of kind UNAVAILABLE without driver or card, UNSUPPORTED when the build has no kernels for it
      */
     public static CudaBackend create(CudaOptions options) {
-        return create(options, KernelImages.embedded());
+        return create(options, KernelImages.standard(options));
     }
 
     static CudaBackend create(CudaOptions options, KernelImages images) {

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -45,10 +46,10 @@ final class CudaLibraries {
         loaded = true;
     }
 
-    private static Path runtime(Optional<Path> toolkit, String... homes) {
+    private static Path runtime(Optional<Path> toolkit, @Nullable String... homes) {
         List<Path> folders = new ArrayList<>();
         toolkit.ifPresent(folder -> addToolkit(folders, folder));
-        Optional<Path> named = first(folders);
+        Optional<Path> named = first(folders, RUNTIME);
         if (named.isPresent()) {
             return named.get();
         }
@@ -59,6 +60,22 @@ final class CudaLibraries {
         } catch (IOException e) {
             throw new UncheckedIOException("cannot unpack " + RUNTIME, e);
         }
+        addInstalled(folders, homes);
+        return first(folders, RUNTIME)
+                .orElseThrow(() -> new DeviceException(
+                        DeviceException.Kind.UNAVAILABLE,
+                        RUNTIME + " was not found in " + folders + ": set CUDA_HOME to a CUDA 13 toolkit"));
+    }
+
+    /** Another library of a toolkit, where there is one. */
+    static Optional<Path> find(String library, CudaOptions options) {
+        List<Path> folders = new ArrayList<>();
+        options.toolkit().ifPresent(folder -> addToolkit(folders, folder));
+        addInstalled(folders, System.getenv("CUDA_HOME"), System.getenv("CUDA_PATH"));
+        return first(folders, library);
+    }
+
+    private static void addInstalled(List<Path> folders, @Nullable String... homes) {
         for (String home : homes) {
             if (home != null && !home.isBlank()) {
                 addToolkit(folders, Path.of(home));
@@ -71,15 +88,11 @@ final class CudaLibraries {
                 List.of(Path.of("/usr/lib/python3/dist-packages"), Path.of("/usr/local/lib"), Path.of("/opt"))) {
             addPip(folders, root);
         }
-        return first(folders)
-                .orElseThrow(() -> new DeviceException(
-                        DeviceException.Kind.UNAVAILABLE,
-                        RUNTIME + " was not found in " + folders + ": set CUDA_HOME to a CUDA 13 toolkit"));
     }
 
-    private static Optional<Path> first(List<Path> folders) {
+    private static Optional<Path> first(List<Path> folders, String library) {
         return folders.stream()
-                .map(folder -> folder.resolve(RUNTIME).toAbsolutePath())
+                .map(folder -> folder.resolve(library).toAbsolutePath())
                 .filter(Files::isReadable)
                 .findFirst();
     }

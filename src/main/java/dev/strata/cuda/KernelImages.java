@@ -7,8 +7,10 @@ import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** Where compiled kernels come from. */
 public interface KernelImages {
@@ -27,6 +29,24 @@ public interface KernelImages {
         return EmbeddedImages::load;
     }
 
+    /** The embedded ones; for other cards those that a toolkit's NVRTC compiles from the embedded sources. */
+    static KernelImages standard(CudaOptions options) {
+        return capability -> {
+            try {
+                return embedded().forComputeCapability(capability);
+            } catch (DeviceException missing) {
+                KernelSources sources = KernelSources.embedded();
+                Optional<Path> compiler = CudaLibraries.find(RuntimeCompiler.LIBRARY, options);
+                if (compiler.isEmpty() || sources.files().isEmpty()) {
+                    throw missing;
+                }
+                return new CompiledImages(
+                                sources, RuntimeCompiler.open(compiler.get()), CompiledImages.userFolder())
+                        .forComputeCapability(capability);
+            }
+        };
+    }
+
     /** Cubins among the resources, listed in {@code cubin/ARCHITECTURE/index}. */
     final class EmbeddedImages {
         private EmbeddedImages() {}
@@ -43,7 +63,9 @@ public interface KernelImages {
                     DeviceException.Kind.UNSUPPORTED,
                     "this build has no kernels for compute capability " + capability / 10 + "." + capability % 10
                             + " (looked for " + String.join(", ", candidates)
-                            + "): build with scripts/build-kernels --all, or use --backend cpu");
+                            + ") and found no " + RuntimeCompiler.LIBRARY
+                            + " to make some: install a CUDA 13 toolkit or set CUDA_HOME, build with"
+                            + " scripts/build-kernels --all, or use --backend cpu");
         }
 
         /** A cubin runs on its own minor version and later ones of the same major; those with an "a" on their own only. */

@@ -29,6 +29,14 @@ public final class Cards {
         return open(options);
     }
 
+    /** Kernels as on a card that the build has none for. */
+    private static KernelImages compiled(CudaOptions options) {
+        return new CompiledImages(
+                KernelSources.embedded(),
+                RuntimeCompiler.open(CudaLibraries.find(RuntimeCompiler.LIBRARY, options).orElseThrow()),
+                CompiledImages.userFolder());
+    }
+
     /** A backend whose tiles are made by warp groups whatever the rows; a card that has none is left out. */
     static CudaBackend openForGroups() {
         CudaOptions options = CudaOptions.defaults().withDeterministic(true);
@@ -43,7 +51,9 @@ public final class Cards {
     /** A backend, or a skipped test with the reason. */
     public static CudaBackend open(CudaOptions options) {
         if (real()) {
-            return CudaBackend.create(options);
+            return Boolean.getBoolean("strata.compile.kernels")
+                    ? CudaBackend.create(options, compiled(options))
+                    : CudaBackend.create(options);
         }
         assumeTrue(
                 Files.exists(EMULATED),
