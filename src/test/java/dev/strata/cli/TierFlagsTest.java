@@ -73,6 +73,16 @@ class TierFlagsTest {
     }
 
     @Test
+    void missesAreSharedAsTheFlagsSay() {
+        assertEquals(TierOptions.Misses.DEFAULTS, options("").misses());
+        TierOptions.Misses misses = options("--pcie-frac 0.25 --pool-workers 3 --pool-affinity p-cores")
+                .misses();
+        assertEquals(0.25, misses.linkShare().orElseThrow());
+        assertEquals(3, misses.poolWorkers());
+        assertEquals(TierOptions.PoolAffinity.P_CORES, misses.affinity());
+    }
+
+    @Test
     void rowsOfTheTableAreReadWhereTheFlagSays() {
         assertEquals(NgramAccess.AUTO, options("").ngram());
         assertEquals(NgramAccess.DIRECT, options("--ple-io direct").ngram());
@@ -89,6 +99,8 @@ class TierFlagsTest {
                 "--prefill auto:99999",
                 "--pcie-frac 2",
                 "--pcie-frac some",
+                "--pool-workers -1",
+                "--pool-affinity fast",
                 "--adapt-every 0",
                 "--adapt-decay 1.5",
                 "--adapt-min-gain 0.5",
