@@ -31,10 +31,14 @@ final class CudaOps implements Ops, AutoCloseable {
     /** Passes of more rows have kernels that are long enough without overlapped launches. */
     private static final int MOST_OVERLAPPED_ROWS = 16;
 
+    /** Inputs of passes of so many rows and more have a stream of their own. */
+    private static final int UPLOADED_ROWS = 256;
+
     private final CudaOptions options;
     private final CudaStream stream;
     private final Launcher launcher;
     private final Scratch scratch;
+    private final Uploads uploads;
     private final ChunkMemory chunk;
     private final Staging staging;
     private final StepRecord step;
@@ -75,6 +79,7 @@ final class CudaOps implements Ops, AutoCloseable {
         this.stream = stream;
         this.staging = staging;
         this.launcher = new Launcher(stream, options.overlap() && device.computeCapability() >= 90);
+        this.uploads = new Uploads(device, stream);
         this.scratch = new Scratch(device, stream, chunk);
         this.step = new StepRecord(device, stream, staging);
         this.commit = new CommitRecord(device, staging);
@@ -117,6 +122,9 @@ final class CudaOps implements Ops, AutoCloseable {
             lent = Math.max(lent, placement.lentMemory());
         }
         chunk.enter(rows, lent);
+        if (rows < UPLOADED_ROWS) {
+            uploads.forget();
+        }
         activations.forget();
     }
 
@@ -464,6 +472,9 @@ final class CudaOps implements Ops, AutoCloseable {
     public void ngram(NgramWeights weights, Tensor embedding, Tensor residual, LayerState.Ngram state, Batch batch) {
         use(batch);
         ngram.run(weights, embedding, residual, (CudaStates.Ngram) state, batch.hold());
+        if (!graphs.capturing()) {
+            uploads.consumed(embedding.address());
+        }
         activations.written(residual);
     }
 
@@ -499,6 +510,16 @@ final class CudaOps implements Ops, AutoCloseable {
             throw new IllegalStateException("values are written outside of passes only");
         }
         staging.write(source.asSlice(0, 4L * target.rows() * target.columns()), target.address());
+        activations.written(target);
+    }
+
+    @Override
+    public void writeInput(MemorySegment source, Tensor target) {
+        if (target.rows() < UPLOADED_ROWS) {
+            write(source, target);
+            return;
+        }
+        uploads.write(source.asSlice(0, 4L * target.rows() * target.columns()), target.address());
         activations.written(target);
     }
 
@@ -550,6 +571,7 @@ final class CudaOps implements Ops, AutoCloseable {
     public void close() {
         stream.synchronize();
         graphs.close();
+        uploads.close();
         scratch.close();
         step.close();
         commit.close();

@@ -256,6 +256,13 @@ public interface Ops {
     /** Copies {@code source} (float32 values) to the tensor. */
     void write(MemorySegment source, Tensor target);
 
+    /**
+     * As {@link #write}, for the input of {@link #ngram}: may happen beside the pass before, since nothing else reads it.
+     */
+    default void writeInput(MemorySegment source, Tensor target) {
+        write(source, target);
+    }
+
     /** Waits for all work and copies the tensor's values to {@code target}. */
     void read(Tensor source, MemorySegment target);
 }

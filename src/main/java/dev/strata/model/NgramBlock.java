@@ -87,7 +87,7 @@ final class NgramBlock {
         }
         table.read(rows, rows.length, staging);
         Tensor target = embedding.rows(batch.rows());
-        ops.write(staging.asSlice(0, 4L * target.rows() * target.columns()), target);
+        ops.writeInput(staging.asSlice(0, 4L * target.rows() * target.columns()), target);
     }
 
     /** Lets the table fetch the rows of tokens that will be read soon. */
