@@ -17,18 +17,20 @@ final class DeltaKernels {
     private final Kernels kernels;
     private final StepRecord step;
     private final HeldStates held;
+    private final DecodeDelta decode;
     private final Kernel convolve;
     private final Kernel prepare;
     private final Kernel gate;
     private final Kernel shift;
     private final Kernel save;
 
-    DeltaKernels(Launcher launcher, Scratch scratch, Kernels kernels, StepRecord step, HeldStates held) {
+    DeltaKernels(Launcher launcher, Scratch scratch, Kernels kernels, StepRecord step, HeldStates held, DecodeDelta decode) {
         this.launcher = launcher;
         this.scratch = scratch;
         this.kernels = kernels;
         this.step = step;
         this.held = held;
+        this.decode = decode;
         this.convolve = kernels.get("delta_convolve");
         this.prepare = kernels.get("delta_prepare");
         this.gate = kernels.get("delta_gate");
@@ -51,26 +53,30 @@ final class DeltaKernels {
             Tensor out) {
         Segments segments =
                 new Segments(step.firstRows(), step.counts(), step.slots(), step.segments(), step.longestSegment());
-        advance(
-                shape,
-                weights,
-                qkv.address(),
-                beta.address(),
-                alpha.address(),
-                qkv.rows(),
-                state,
-                segments,
-                hold,
-                out.address());
-        launcher.begin()
-                .tensor(out)
-                .tensor(z)
-                .tensor(weights.norm())
-                .address((long) out.rows() * shape.valueHeads())
-                .integer(shape.valueSize())
-                .real(shape.normEpsilon())
-                .flag(shape.sigmoidGate())
-                .launch(gate, Math.ceilDiv((long) out.rows() * shape.valueHeads(), 4), 128);
+        if (decode.suits(shape)) {
+            decode.run(shape, weights, qkv, z, beta, alpha, state, hold, out);
+        } else {
+            advance(
+                    shape,
+                    weights,
+                    qkv.address(),
+                    beta.address(),
+                    alpha.address(),
+                    qkv.rows(),
+                    state,
+                    segments,
+                    hold,
+                    out.address());
+            launcher.begin()
+                    .tensor(out)
+                    .tensor(z)
+                    .tensor(weights.norm())
+                    .address((long) out.rows() * shape.valueHeads())
+                    .integer(shape.valueSize())
+                    .real(shape.normEpsilon())
+                    .flag(shape.sigmoidGate())
+                    .launch(gate, Math.ceilDiv((long) out.rows() * shape.valueHeads(), 4), 128);
+        }
         if (hold) {
             List<Buffer> window = state.window();
             save(qkv, segments, window.get(0));

@@ -1,0 +1,199 @@
+// Gated DeltaNet for passes of few rows a sequence: convolution, unit keys, the delta rule, norm and output gate in one kernel.
+//
+// A block takes one value head of one segment, of at most 8 rows. State [slot][value head][value size][key size], float32: eight lanes hold a value
+// row, 64 rows at a time, and the first of them are on their way before the kernel waits for the projections. The convolution's last rows
+// are a value head's own or shared by all of a key head: those the block that comes last moves on.
+// Bytes moved: the state once in and once out, the inputs of a key head once for each of its value heads.
+#include "strata.cuh"
+
+enum { MOST_ROWS = 8, MOST_VALUES = 256 };
+
+struct DeltaInputs {
+    const float* qkv;
+    const float* z;
+    const float* beta;
+    const float* alpha;
+    const float* taps;
+    const float* decay;
+    const float* time_bias;
+    const float* norm;
+};
+
+// What is left of a channel's inputs for the next pass: rows move towards the front, so in place is safe.
+STRATA_INLINE void move_on(float* past, const float* in, int count, int keep, int channels) {
+    for (int j = 0; j < keep; j++) {
+        int source = count - keep + j;
+        past[(long long)j * channels] =
+            source >= 0 ? in[(long long)source * channels] : past[(long long)(keep + source) * channels];
+    }
+}
+
+// K: key size. With `hold` the state stays as it was.
+template <int K>
+STRATA_INLINE void decode(const DeltaInputs& given, float* rows, float* matrices, const int* first_rows, const int* counts,
+                          const int* slots, int key_heads, int value_heads, int value_size, int kernel, int tiled,
+                          float epsilon, int sigmoid_gate, int hold, int* arrivals, float* out) {
+    const int VEC = K >= 32 ? 4 : K / 8, CHUNKS = K / 8 / VEC;
+    __shared__ __align__(16) float queries[MOST_ROWS][K];
+    __shared__ __align__(16) float keys[MOST_ROWS][K];
+    __shared__ float values[MOST_ROWS][MOST_VALUES];
+    __shared__ float scalars[MOST_ROWS][3];
+    __shared__ int before;
+    release_next_kernel();
+    int head = blockIdx.x, segment = blockIdx.y;
+    int ratio = value_heads / key_heads, key_head = tiled ? head % key_heads : head / ratio;
+    int count = counts[segment], first_row = first_rows[segment], slot = slots[segment];
+    int channels = 2 * key_heads * K + value_heads * value_size;
+    int lane = threadIdx.x & 7, part = threadIdx.x >> 3, warp = threadIdx.x >> 5, in_warp = threadIdx.x & 31;
+    float* own = matrices + ((long long)slot * value_heads + head) * value_size * K;
+    float s[CHUNKS][VEC];
+    auto load_state = [&](int row) {
+#pragma unroll
+        for (int m = 0; m < CHUNKS; m++) {
+#pragma unroll
+            for (int e = 0; e < VEC; e++) {
+                s[m][e] = own[(long long)(row < value_size ? row : 0) * K + (8 * m + lane) * VEC + e];
+            }
+        }
+    };
+    load_state(part);
+    wait_for_previous_kernel();
+
+    auto channel_of = [&](int c) {
+        return c < K ? key_head * K + c : c < 2 * K ? key_heads * K + key_head * K + c - K
+                                                    : 2 * key_heads * K + head * value_size + c - 2 * K;
+    };
+    float* past_rows = rows + (long long)slot * (kernel - 1) * channels;
+    const float* inputs = given.qkv + (long long)first_row * channels;
+    for (int c = threadIdx.x; c < 2 * K + value_size; c += 512) {
+        int channel = channel_of(c);
+        const float* in = inputs + channel;
+        float* past = past_rows + channel;
+        for (int t = 0; t < count; t++) {
+            float sum = 0.0f;
+            for (int j = 0; j < kernel; j++) {
+                int source = t - (kernel - 1) + j;
+                float v = source >= 0 ? in[(long long)source * channels] : past[(long long)(kernel - 1 + source) * channels];
+                sum += given.taps[channel * kernel + j] * v;
+            }
+            float* to = c < K ? &queries[t][c] : c < 2 * K ? &keys[t][c - K] : &values[t][c - 2 * K];
+            *to = silu(sum);
+        }
+        if (c >= 2 * K && !hold) {
+            move_on(past, in, count, kernel - 1, channels);
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0 && !hold) {
+        int* counter = arrivals + segment * key_heads + key_head;
+        before = atomicAdd(counter, 1);
+        if (before == ratio - 1) {
+            *counter = 0;
+        }
+    }
+    if (warp < count) {
+        float* q = queries[warp];
+        float* k = keys[warp];
+        float qq = 0.0f, kk = 0.0f;
+        for (int i = in_warp; i < K; i += 32) {
+            qq += q[i] * q[i];
+            kk += k[i] * k[i];
+        }
+        float q_factor = 1.0f / (sqrtf(warp_sum(qq) + 1e-6f) * sqrtf((float)K));
+        float k_factor = 1.0f / sqrtf(warp_sum(kk) + 1e-6f);
+        float kq = 0.0f;
+        for (int i = in_warp; i < K; i += 32) {
+            q[i] *= q_factor;
+            k[i] *= k_factor;
+            kq += q[i] * k[i];
+        }
+        kq = warp_sum(kq);
+        if (in_warp == 0) {
+            long long at = (long long)(first_row + warp) * value_heads + head;
+            float a = given.alpha[at] + given.time_bias[head];
+            float softplus = a > 20.0f ? a : log1pf(expf(a));
+            scalars[warp][0] = expf(given.decay[head] * softplus);
+            scalars[warp][1] = sigmoid(given.beta[at]);
+            scalars[warp][2] = kq;
+        }
+    }
+    __syncthreads();
+    if (!hold && before == ratio - 1) {
+        for (int c = threadIdx.x; c < 2 * K; c += 512) {
+            move_on(past_rows + channel_of(c), inputs + channel_of(c), count, kernel - 1, channels);
+        }
+    }
+    for (int first = 0; first < value_size; first += 64) {
+        int row = first + part;
+        bool live = row < value_size;
+        if (first > 0) {
+            load_state(row);
+        }
+        for (int t = 0; t < count; t++) {
+            float key[CHUNKS][VEC], recalled = 0.0f, answered = 0.0f;
+#pragma unroll
+            for (int m = 0; m < CHUNKS; m++) {
+#pragma unroll
+                for (int e = 0; e < VEC; e++) {
+                    key[m][e] = keys[t][(8 * m + lane) * VEC + e];
+                    recalled += s[m][e] * key[m][e];
+                    answered += s[m][e] * queries[t][(8 * m + lane) * VEC + e];
+                }
+            }
+#pragma unroll
+            for (int distance = 4; distance > 0; distance >>= 1) {
+                recalled += exchange_xor(recalled, distance);
+                answered += exchange_xor(answered, distance);
+            }
+            float decay = scalars[t][0], beta = scalars[t][1];
+            float change = beta * ((live ? values[t][row] : 0.0f) - decay * recalled);
+#pragma unroll
+            for (int m = 0; m < CHUNKS; m++) {
+#pragma unroll
+                for (int e = 0; e < VEC; e++) {
+                    s[m][e] = decay * s[m][e] + key[m][e] * change;
+                }
+            }
+            warp_barrier();
+            if (live && lane == 0) {
+                values[t][row] = decay * answered + change * scalars[t][2];
+            }
+        }
+        if (!hold && live) {
+#pragma unroll
+            for (int m = 0; m < CHUNKS; m++) {
+#pragma unroll
+                for (int e = 0; e < VEC; e++) {
+                    own[(long long)row * K + (8 * m + lane) * VEC + e] = s[m][e];
+                }
+            }
+        }
+    }
+    __syncthreads();
+    if (warp < count) {
+        const float* v = values[warp];
+        long long at = ((long long)(first_row + warp) * value_heads + head) * value_size;
+        float squares = 0.0f;
+        for (int i = in_warp; i < value_size; i += 32) {
+            squares += v[i] * v[i];
+        }
+        float factor = 1.0f / sqrtf(warp_sum(squares) / value_size + epsilon);
+        for (int i = in_warp; i < value_size; i += 32) {
+            float gate = given.z[at + i];
+            out[at + i] = v[i] * factor * given.norm[i] * (sigmoid_gate ? sigmoid(gate) : silu(gate));
+        }
+    }
+}
+
+#define DELTA_DECODE(K)                                                                                                     \
+    STRATA_KERNEL(512, delta_decode_##K, const DeltaInputs given, float* rows, float* matrices, const int* first_rows,      \
+                  const int* counts, const int* slots, int key_heads, int value_heads, int value_size, int kernel,          \
+                  int tiled, float epsilon, int sigmoid_gate, int hold, int* arrivals, float* out) {                        \
+        decode<K>(given, rows, matrices, first_rows, counts, slots, key_heads, value_heads, value_size, kernel, tiled,      \
+                  epsilon, sigmoid_gate, hold, arrivals, out);                                                              \
+    }
+DELTA_DECODE(8)
+DELTA_DECODE(16)
+DELTA_DECODE(32)
+DELTA_DECODE(64)
+DELTA_DECODE(128)

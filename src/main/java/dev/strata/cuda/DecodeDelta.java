@@ -1,0 +1,78 @@
+package dev.strata.cuda;
+
+import dev.strata.device.Batch;
+import dev.strata.device.DeltaShape;
+import dev.strata.device.DeltaWeights;
+import dev.strata.device.Tensor;
+
+/** Launches delta_decode: all of a DeltaNet mixer between its projections, for passes of few rows a sequence. */
+final class DecodeDelta {
+    private static final int MOST_VALUES = 256;
+    private static final int MOST_SEGMENTS = 64;
+
+    private final Launcher launcher;
+    private final Scratch scratch;
+    private final Kernels kernels;
+    private final StepRecord step;
+    private final CudaOptions options;
+
+    DecodeDelta(Launcher launcher, Scratch scratch, Kernels kernels, StepRecord step, CudaOptions options) {
+        this.launcher = launcher;
+        this.scratch = scratch;
+        this.kernels = kernels;
+        this.step = step;
+        this.options = options;
+    }
+
+    boolean suits(DeltaShape shape) {
+        return options.fused()
+                && !options.deterministic()
+                && step.longestSegment() <= Batch.MAX_WINDOW
+                && step.segments() <= MOST_SEGMENTS
+                && shape.valueSize() <= MOST_VALUES;
+    }
+
+    void run(
+            DeltaShape shape,
+            DeltaWeights weights,
+            Tensor qkv,
+            Tensor z,
+            Tensor beta,
+            Tensor alpha,
+            CudaStates.Recurrent state,
+            boolean hold,
+            Tensor out) {
+        long arrivals = scratch.zeroed("arrivals at convolutions", 4L * MOST_SEGMENTS * shape.keyHeads());
+        launcher.begin()
+                .tensor(qkv)
+                .tensor(z)
+                .tensor(beta)
+                .tensor(alpha)
+                .tensor(weights.convolution())
+                .tensor(weights.decay())
+                .tensor(weights.timeBias())
+                .tensor(weights.norm())
+                .address(state.rows().address())
+                .address(state.matrices().address())
+                .address(step.firstRows())
+                .address(step.counts())
+                .address(step.slots())
+                .integer(shape.keyHeads())
+                .integer(shape.valueHeads())
+                .integer(shape.valueSize())
+                .integer(shape.kernel())
+                .flag(shape.tiledHeads())
+                .real(shape.normEpsilon())
+                .flag(shape.sigmoidGate())
+                .flag(hold)
+                .address(arrivals)
+                .tensor(out)
+                .launch(
+                        kernels.get("delta_decode_" + shape.keySize()),
+                        shape.valueHeads(),
+                        step.segments(),
+                        1,
+                        512,
+                        0);
+    }
+}
