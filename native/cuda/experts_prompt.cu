@@ -96,6 +96,28 @@ STRATA_KERNEL(256, combine_pairs, const void* results, int halves, const int* pl
     wait_for_previous_kernel();
     release_next_kernel();
     int row = blockIdx.x;
+    if (halves && others == nullptr && places != nullptr && (columns & 7) == 0) {
+        const int* own = places + (long long)row * used;
+        const float* factors = weights + (long long)row * used;
+        for (int k = 8 * threadIdx.x; k < columns; k += 8 * blockDim.x) {
+            float sums[8] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll 4
+            for (int j = 0; j < used; j++) {
+                Word4 eight = *(const Word4*)((const u16*)results + (long long)own[j] * columns + k);
+                float factor = factors[j];
+                u32 words[4] = {eight.x, eight.y, eight.z, eight.w};
+#pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    sums[2 * i] += factor * from_half((u16)words[i]);
+                    sums[2 * i + 1] += factor * from_half((u16)(words[i] >> 16));
+                }
+            }
+            Vec4* to = (Vec4*)(out + (long long)row * columns + k);
+            to[0] = Vec4{sums[0], sums[1], sums[2], sums[3]};
+            to[1] = Vec4{sums[4], sums[5], sums[6], sums[7]};
+        }
+        return;
+    }
     for (int k = threadIdx.x; k < columns; k += blockDim.x) {
         float sum = 0.0f;
         for (int j = 0; j < used; j++) {
