@@ -2,7 +2,9 @@ package dev.strata.grammar;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Set;
+import java.util.function.Predicate;
 
 /** What a schema says at its top level, and what it must not say. */
 final class SchemaKeywords {
@@ -36,11 +38,29 @@ final class SchemaKeywords {
                 throw new GrammarException("\"" + name + "\" is not supported in schemas that constrain the answer");
             }
         });
+        for (String name : List.of("prefixItems", "enum", "anyOf", "oneOf", "allOf")) {
+            shape(schema, name, "a list", JsonNode::isArray);
+        }
+        shape(schema, "properties", "an object", JsonNode::isObject);
+        shape(schema, "pattern", "a regular expression", value -> value.isTextual() || value.isArray());
+        for (String name : List.of("minimum", "maximum")) {
+            shape(schema, name, "a number", JsonNode::isNumber);
+        }
+        for (String name : List.of("exclusiveMinimum", "exclusiveMaximum")) {
+            shape(schema, name, "a number", value -> value.isNumber() || value.isBoolean());
+        }
         if (schema.path("uniqueItems").asBoolean()) {
             throw new GrammarException("\"uniqueItems\" is not supported in schemas that constrain the answer");
         }
         if (schema.path("minProperties").asInt() > schema.path("required").size()) {
             throw new GrammarException("\"minProperties\" beyond the required properties is not supported");
+        }
+    }
+
+    private static void shape(JsonNode schema, String keyword, String wanted, Predicate<JsonNode> fits) {
+        JsonNode value = schema.get(keyword);
+        if (value != null && !fits.test(value)) {
+            throw new GrammarException("\"" + keyword + "\" should be " + wanted + ", but is " + value);
         }
     }
 

@@ -27,14 +27,22 @@ final class SchemaMerge {
         if (second.isBoolean()) {
             return second.asBoolean() ? first : second;
         }
-        ObjectNode merged = first.deepCopy();
-        for (Map.Entry<String, JsonNode> entry : second.properties()) {
+        ObjectNode merged = object("a schema", first);
+        for (Map.Entry<String, JsonNode> entry : object("a schema", second).properties()) {
             JsonNode before = merged.get(entry.getKey());
             merged.set(
                     entry.getKey(),
                     before == null ? entry.getValue() : keyword(entry.getKey(), before, entry.getValue()));
         }
         return merged;
+    }
+
+    /** A copy that can be changed. */
+    private static ObjectNode object(String what, JsonNode node) {
+        if (!node.isObject()) {
+            throw new GrammarException(what + " has to be an object, not " + node);
+        }
+        return node.deepCopy();
     }
 
     private static JsonNode keyword(String name, JsonNode first, JsonNode second) {
@@ -121,8 +129,8 @@ final class SchemaMerge {
     }
 
     private static JsonNode properties(JsonNode first, JsonNode second) {
-        ObjectNode all = first.deepCopy();
-        second.properties().forEach(entry -> {
+        ObjectNode all = object("\"properties\"", first);
+        object("\"properties\"", second).properties().forEach(entry -> {
             JsonNode before = all.get(entry.getKey());
             all.set(
                     entry.getKey(),

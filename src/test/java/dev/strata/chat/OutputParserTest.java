@@ -18,6 +18,34 @@ class OutputParserTest {
                      "note":{"type":["string","null"]},"tags":{"type":"array"},"deep":{"$ref":"#/$defs/d"},"on":{"type":"boolean"}},
                      "$defs":{"d":{"type":"object"}}}""", "{}"), new Tool("ping", "", "{}", "{}"));
 
+    private static final List<String> BITS = List.of(
+            "<think>",
+            "</think>",
+            "<tool_call>",
+            "</tool_call>",
+            "\n",
+            "{\"name\": \"ping\", \"arguments\": {\"a\": \"b\\\"c\"}}",
+            "{\"name\": \"get_weather\"",
+            ", \"arguments\": {\"days\": 1}}",
+            "<function=get_weather>",
+            "<function=x>",
+            "<parameter=city>",
+            "<parameter=days>",
+            "</parameter>",
+            "</function>",
+            "text",
+            " ",
+            "<",
+            "</",
+            "é😀",
+            "{",
+            "}",
+            "\"",
+            "3",
+            "<tool_",
+            "\n\n",
+            "name");
+
     /** An answer put together again. */
     private record Answer(String reasoning, String content, List<String> calls) {}
 
@@ -194,52 +222,30 @@ class OutputParserTest {
 
     @Test
     void everyCuttingGivesTheSameAnswer() {
-        List<String> bits = List.of(
-                "<think>",
-                "</think>",
-                "<tool_call>",
-                "</tool_call>",
-                "\n",
-                "{\"name\": \"ping\", \"arguments\": {\"a\": \"b\\\"c\"}}",
-                "{\"name\": \"get_weather\"",
-                ", \"arguments\": {\"days\": 1}}",
-                "<function=get_weather>",
-                "<function=x>",
-                "<parameter=city>",
-                "<parameter=days>",
-                "</parameter>",
-                "</function>",
-                "text",
-                " ",
-                "<",
-                "</",
-                "é😀",
-                "{",
-                "}",
-                "\"",
-                "3",
-                "<tool_",
-                "\n\n",
-                "name");
         Random random = new Random(23);
         for (int round = 0; round < 6_000; round++) {
-            StringBuilder text = new StringBuilder();
-            for (int count = random.nextInt(1, 14); count > 0; count--) {
-                text.append(bits.get(random.nextInt(bits.size())));
-            }
-            boolean open = random.nextInt(4) == 0;
-            boolean cut = random.nextBoolean();
-            String all = text.toString();
-            Answer expected = parse(parser(true, open, TOOLS), List.of(all), cut);
-            assertEquals(expected, parse(parser(true, open, TOOLS), List.of(all.split("")), cut), all);
-            List<String> pieces = new ArrayList<>();
-            for (int at = 0; at < all.length(); ) {
-                int next = Math.min(all.length(), at + random.nextInt(1, 9));
-                pieces.add(all.substring(at, next));
-                at = next;
-            }
-            assertEquals(expected, parse(parser(true, open, TOOLS), pieces, cut), all);
+            cutEverywhere(random);
         }
+    }
+
+    /** Makes up an answer of the bits that parsers look for, and reads it cut in several ways. */
+    static void cutEverywhere(Random random) {
+        StringBuilder text = new StringBuilder();
+        for (int count = random.nextInt(1, 14); count > 0; count--) {
+            text.append(BITS.get(random.nextInt(BITS.size())));
+        }
+        boolean open = random.nextInt(4) == 0;
+        boolean cut = random.nextBoolean();
+        String all = text.toString();
+        Answer expected = parse(parser(true, open, TOOLS), List.of(all), cut);
+        assertEquals(expected, parse(parser(true, open, TOOLS), List.of(all.split("")), cut), all);
+        List<String> pieces = new ArrayList<>();
+        for (int at = 0; at < all.length(); ) {
+            int next = Math.min(all.length(), at + random.nextInt(1, 9));
+            pieces.add(all.substring(at, next));
+            at = next;
+        }
+        assertEquals(expected, parse(parser(true, open, TOOLS), pieces, cut), all);
     }
 
     @Test

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.strata.tokenizer.Tokenizer;
 import dev.strata.tokenizer.TokenizerFixtures;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -19,7 +20,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 class SchemaCompilerTest {
     private static final Tokenizer TOKENIZER = TokenizerFixtures.strataTiny();
-    private static final GrammarVocabulary VOCABULARY = GrammarVocabulary.of(TOKENIZER);
+    static final GrammarVocabulary VOCABULARY = GrammarVocabulary.of(TOKENIZER);
 
     static List<String> schemas() {
         return List.of(
@@ -110,6 +111,22 @@ class SchemaCompilerTest {
             constraint.accept(token);
             state = machine.read(state, TOKENIZER.bytes(token));
         }
+    }
+
+    /** Writes at random under the masks, at most {@code most} tokens; there is always one that may follow. */
+    static int write(GrammarMachine machine, Random random, int most) {
+        GrammarConstraint constraint = new GrammarConstraint(machine);
+        int written = 0;
+        while (!constraint.finished() && written < most) {
+            constraint.accept(draw(constraint.allowed(), random, written++));
+        }
+        return written;
+    }
+
+    @Test
+    void bentSchemasAreCompiledOrRefused() throws IOException {
+        int[] counts = SchemaFuzz.run(2, new Random(12));
+        assertTrue(counts[0] > 0 && counts[1] > 0, counts[0] + " compiled, " + counts[1] + " refused");
     }
 
     private static String generate(GrammarMachine machine, Random random) {

@@ -3,14 +3,10 @@ package dev.strata.server;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.strata.JsonBender;
 import java.io.IOException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -25,7 +21,6 @@ import org.junit.jupiter.api.Test;
 final class RequestFuzzTest {
     private static final long SECONDS = Long.getLong("strata.fuzz.seconds", 4);
     private static final long SEED = Long.getLong("strata.fuzz.seed", 20260101);
-    private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
     private static final Map<String, String> SAMPLES = Map.of(
             "/v1/chat/completions",
@@ -66,13 +61,19 @@ final class RequestFuzzTest {
 
     @Test
     void bentBodiesGetCleanAnswers() throws Exception {
+        assertTrue(bend(SECONDS, random) > 0);
+    }
+
+    /** Sends bent requests for a while; returns how many. */
+    static int bend(long seconds, Random random) throws Exception {
+        JsonBender bender = new JsonBender(random);
         List<String> paths = SAMPLES.keySet().stream().sorted().toList();
-        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
         try (TestServer server = TestServer.start(FakeInferenceService.hello())) {
             int count = 0;
             while (System.nanoTime() < end || count < paths.size()) {
                 String path = paths.get(count++ % paths.size());
-                byte[] body = bent(Objects.requireNonNull(SAMPLES.get(path)));
+                byte[] body = bender.bent(Objects.requireNonNull(SAMPLES.get(path)));
                 HttpResponse<String> response = server.send(server.request(path)
                         .header("content-type", "application/json")
                         .POST(HttpRequest.BodyPublishers.ofByteArray(body))
@@ -85,78 +86,8 @@ final class RequestFuzzTest {
                 }
                 server.engine.requests.clear();
             }
+            return count;
         }
-    }
-
-    /** One to three changes of the tree, and now and then of the bytes. */
-    private byte[] bent(String sample) throws IOException {
-        JsonNode tree = TestServer.json(sample);
-        for (int i = random.nextInt(3); i >= 0; i--) {
-            bend(tree);
-        }
-        byte[] bytes = TestServer.MAPPER.writeValueAsBytes(tree);
-        if (random.nextInt(4) == 0) {
-            for (int i = random.nextInt(4); i >= 0; i--) {
-                bytes[random.nextInt(bytes.length)] = (byte) random.nextInt(256);
-            }
-        }
-        return bytes;
-    }
-
-    private void bend(JsonNode tree) {
-        List<JsonNode> inner = new ArrayList<>();
-        collect(tree, inner);
-        JsonNode chosen = inner.get(random.nextInt(inner.size()));
-        if (chosen instanceof ObjectNode object && !object.isEmpty()) {
-            List<String> names = new ArrayList<>();
-            object.fieldNames().forEachRemaining(names::add);
-            String name = names.get(random.nextInt(names.size()));
-            if (random.nextInt(4) == 0) {
-                object.remove(name);
-            } else {
-                object.set(name, value());
-            }
-        } else if (chosen instanceof ArrayNode array) {
-            if (!array.isEmpty() && random.nextBoolean()) {
-                array.remove(random.nextInt(array.size()));
-            } else {
-                array.add(value());
-            }
-        }
-    }
-
-    private static void collect(JsonNode node, List<JsonNode> inner) {
-        if (node.isContainerNode()) {
-            inner.add(node);
-            node.forEach(child -> collect(child, inner));
-        }
-    }
-
-    private JsonNode value() {
-        return switch (random.nextInt(14)) {
-            case 0 -> NODES.nullNode();
-            case 1 -> NODES.booleanNode(random.nextBoolean());
-            case 2 -> NODES.numberNode(random.nextInt());
-            case 3 -> NODES.numberNode(random.nextLong());
-            case 4 -> NODES.numberNode(random.nextDouble());
-            case 5 -> NODES.numberNode(1e308 * random.nextDouble());
-            case 6 -> NODES.textNode("");
-            case 7 -> NODES.textNode("none");
-            case 8 -> NODES.textNode("x\u0000\uFFFF\uD83D\uDE00".repeat(random.nextInt(20)));
-            case 9 -> NODES.arrayNode();
-            case 10 -> NODES.objectNode();
-            case 11 -> NODES.arrayNode().add(NODES.arrayNode().add(1)).add("x");
-            case 12 -> NODES.objectNode().put("type", "function").put("text", 5);
-            default -> deep(random.nextInt(150));
-        };
-    }
-
-    private static JsonNode deep(int levels) {
-        JsonNode node = NODES.numberNode(1);
-        for (int i = 0; i < levels; i++) {
-            node = NODES.arrayNode().add(node);
-        }
-        return node;
     }
 
     @Test
