@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
 public final class DriveProbe {
     private static final int PIECE = 4 << 20;
     private static final int PIECES = 16;
+    private static final double SLOW = 300e6;
     private static final double WORTH = 1.05;
 
     /**
@@ -27,17 +28,22 @@ public final class DriveProbe {
      *
      * @param depth reads at the same time with which it was fastest
      * @param bytesPerSecond its rate then
-     * @param rotational whether the system says that it has spinning disks
+     * @param rotational whether the system says that it has spinning disks, which virtual drives say too
      */
     public record Result(Path file, int depth, double bytesPerSecond, boolean rotational) {
         /** Threads that read: some of them copy what has come while the drive serves the others. */
         public int readers() {
-            return rotational ? depth : Math.clamp(2L * depth, 8, FileExpertSource.DEPTH);
+            return spins() ? depth : Math.clamp(2L * depth, 8, FileExpertSource.DEPTH);
         }
 
         /** Whether reading experts from it will hurt. */
         public boolean isSlow() {
-            return rotational || bytesPerSecond < 300e6;
+            return bytesPerSecond < SLOW;
+        }
+
+        /** No spinning disk is faster than that, whatever the system says. */
+        private boolean spins() {
+            return rotational && isSlow();
         }
 
         /** A line for the log, with a warning for slow drives. */
@@ -48,10 +54,7 @@ public final class DriveProbe {
                     file.getFileName(),
                     bytesPerSecond / 1e9,
                     depth);
-            if (rotational) {
-                return line + "; it is rotational, experts read from it will be slow";
-            }
-            return bytesPerSecond < 300e6 ? line + "; experts read from it will be slow" : line;
+            return isSlow() ? line + (rotational ? ", rotational" : "") + "; experts read from it will be slow" : line;
         }
     }
 

@@ -126,7 +126,7 @@ public final class NgramTables {
 
     private static NgramTable direct(List<TensorEntry> tensors, RowFormat format, int rowsPerToken) {
         RowDrive drive = measure(tensors.getFirst());
-        if (drive.isSlow() || drive.rotational()) {
+        if (drive.isSlow()) {
             LOG.warn("{}", drive.line(rowsPerToken));
         } else {
             LOG.info("{}", drive.line(rowsPerToken));

@@ -15,12 +15,8 @@ import dev.strata.expert.ReadCounters;
 import dev.strata.expert.SlotAdaptation;
 import dev.strata.expert.TieredExpertSource;
 import dev.strata.format.QuantType;
-import dev.strata.os.BlockFile;
-import dev.strata.os.BlockFiles;
-import dev.strata.os.HostPages;
 import dev.strata.prefill.StagerSizing;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -29,93 +25,119 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import dev.strata.expert.DriveProbe;
+import dev.strata.os.OperatingSystem;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.OptionalInt;
 import java.util.SplittableRandom;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Experts streamed from a real drive through stager and ring into a device in host memory that computes nothing, against what the drive
- * gives by itself. The file has the tensors of a GGUF model: gate, up and down matrices of all experts of a layer, stacked.
+ * Experts from a real drive through stager and ring into a device in host memory that computes nothing, against what the drive gives by
+ * itself to requests of the same size. The file has the tensors of a GGUF model (gate, up and down matrices of all experts of a layer,
+ * stacked), or is read as if it were a pack.
  *
- * <p>Arguments: folder for the file, GiB of experts, and reads that run at the same time.
+ * <p>Arguments: folder for the file, GiB of experts, reads that run at the same time, tokens of each of three answers (0: none).
  */
 final class FileTierBench {
     private static final int EXPERTS = 96;
+    private static final int USED = 10;
     private static final int ROWS = 8192;
+    private static final int PASSES = 2;
+    private static final int[] CEILING_KIB = {1024, 2048, 4096, 8192, 16_384, 32_768};
 
     private final Path file;
-    private final List<BlobSlices> slices = new ArrayList<>();
+    private final List<BlobSlices> stacked = new ArrayList<>();
+    private final List<BlobSlices> packed = new ArrayList<>();
+    private final TreeMap<Integer, Double> ceiling = new TreeMap<>();
     private final long bytes;
     private final int depth;
+    private final int answerTokens;
 
-    private FileTierBench(Path folder, double gib, int depth) {
+    private FileTierBench(Path folder, double gib, int depth, int answerTokens) {
         this.depth = depth;
+        this.answerTokens = answerTokens;
         file = folder.resolve("experts.bin");
-        ExpertLayout shape =
-                new ExpertLayout(0, EXPERTS, 2560, 640, QuantType.NVFP4, QuantType.NVFP4, QuantType.NVFP4, false);
+        ExpertLayout shape = shape(0);
         int layers = (int) Math.max(1, gib * (1L << 30) / shape.blobBytes() / EXPERTS);
         long end = 1344;
+        long packEnd = 0;
         for (int layer = 0; layer < layers; layer++) {
-            List<List<FileSlice>> blobs = new ArrayList<>();
+            List<List<FileSlice>> apart = new ArrayList<>();
+            List<List<FileSlice>> together = new ArrayList<>();
             for (int expert = 0; expert < EXPERTS; expert++) {
-                blobs.add(new ArrayList<>());
+                apart.add(new ArrayList<>());
+                together.add(List.of(new FileSlice(0, packEnd, shape.blobBytes())));
+                packEnd += Math.ceilDiv(shape.blobBytes(), 64 << 10) * (64 << 10);
             }
             for (long size : new long[] {shape.gateBytes(), shape.upBytes(), shape.downBytes()}) {
                 for (int expert = 0; expert < EXPERTS; expert++) {
-                    blobs.get(expert).add(new FileSlice(0, end, size));
+                    apart.get(expert).add(new FileSlice(0, end, size));
                     end += size;
                 }
             }
-            slices.add(new BlobSlices(
-                    new ExpertLayout(
-                            layer, EXPERTS, 2560, 640, QuantType.NVFP4, QuantType.NVFP4, QuantType.NVFP4, false),
-                    blobs,
-                    List.of()));
+            stacked.add(new BlobSlices(shape(layer), apart, List.of()));
+            packed.add(new BlobSlices(shape(layer), together, List.of()));
         }
-        bytes = end;
+        bytes = Math.max(end, packEnd);
     }
 
-    public static void main(String[] arguments) throws IOException, InterruptedException {
+    private static ExpertLayout shape(int layer) {
+        return new ExpertLayout(layer, EXPERTS, 2560, 640, QuantType.NVFP4, QuantType.NVFP4, QuantType.NVFP4, false);
+    }
+
+    public static void main(String[] arguments) throws IOException {
         FileTierBench bench = new FileTierBench(
                 Path.of(arguments[0]),
                 Double.parseDouble(arguments[1]),
-                arguments.length > 2 ? Integer.parseInt(arguments[2]) : FileExpertSource.DEPTH);
-        bench.write();
-        System.out.println("| what | GB/s | requests | mean MiB | read / unique |");
-        System.out.println("| --- | ---: | ---: | ---: | ---: |");
-        for (int threads : arguments.length < 4 ? new int[] {1, 4, 8, 32} : new int[] {}) {
-            for (int mib : new int[] {2, 8, 32}) {
-                bench.ceiling(mib, threads);
-            }
+                arguments.length > 2 ? Integer.parseInt(arguments[2]) : FileExpertSource.DEPTH,
+                arguments.length > 3 ? Integer.parseInt(arguments[3]) : 600);
+        try {
+            bench.write();
+            bench.run();
+        } finally {
+            Files.deleteIfExists(bench.file);
         }
-        bench.stream("mapped file, cold", false, 8, 0, true);
+    }
+
+    private void run() throws IOException {
+        System.out.println("| what | GB/s | of the drive | requests | mean MiB | read / unique | past the cache |");
+        System.out.println("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+        for (int kib : CEILING_KIB) {
+            double rate = DriveProbe.rate(file, kib << 10, depth, Math.min(bytes, 2L << 30));
+            ceiling.put(kib, rate);
+            System.out.printf(Locale.ROOT, "| drive alone, %d readers | %.2f | | | %.1f | | |%n", depth, rate / 1e9, kib / 1024.0);
+        }
+        stream("mapped file", false, 8, 0, true, stacked);
         for (int batch : new int[] {1, 4, 8, 16}) {
-            bench.stream("unbuffered, batch " + batch, true, batch, 0, false);
+            stream("a third in RAM, batch " + batch, true, batch, 0.33, false, stacked);
         }
-        bench.stream("unbuffered, batch 8, view kept", true, 8, 0, true);
-        bench.stream("half in RAM, batch 8", true, 8, 0.5, false);
-        if (arguments.length < 4) {
-            Files.delete(bench.file);
+        stream("a third in RAM, batch 8, view kept", true, 8, 0.33, true, stacked);
+        stream("nothing in RAM, batch 8", true, 8, 0, false, stacked);
+        stream("nothing in RAM, batch 8, pack", true, 8, 0, false, packed);
+        if (answerTokens > 0) {
+            stream("answers, mapped", false, 8, 0, true, stacked, answerTokens);
+            stream("answers, half in RAM", true, 8, 0.5, false, stacked, answerTokens);
+            stream("answers, half in RAM, pack", true, 8, 0.5, false, packed, answerTokens);
         }
     }
 
     private void write() throws IOException {
-        if (Files.exists(file) && Files.size(file) == bytes) {
-            return;
-        }
         ByteBuffer block = ByteBuffer.allocateDirect(8 << 20);
         SplittableRandom random = new SplittableRandom(1);
+        while (block.remaining() >= 8) {
+            block.putLong(random.nextLong());
+        }
         try (FileChannel channel = FileChannel.open(
                 file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING)) {
             for (long done = 0; done < bytes; done += block.limit()) {
                 block.clear();
-                while (block.remaining() >= 8) {
-                    block.putLong(random.nextLong());
-                }
-                block.flip();
+                // Blocks differ, so that no drive keeps one copy for all.
+                block.putLong(0, done);
                 block.limit((int) Math.min(block.limit(), bytes - done));
                 while (block.hasRemaining()) {
                     channel.write(block);
@@ -125,38 +147,22 @@ final class FileTierBench {
         }
     }
 
-    /** What the drive gives to {@code threads} readers of random aligned pieces. */
-    private void ceiling(int mib, int threads) throws IOException, InterruptedException {
-        int size = mib << 20;
-        long budget = Math.min(bytes, 3L << 30);
-        AtomicLong left = new AtomicLong(budget / size);
-        long pieces = bytes / size;
-        List<Thread> readers = new ArrayList<>();
-        long start = System.nanoTime();
-        try (BlockFile opened = BlockFiles.unbuffered(file)) {
-            for (int t = 0; t < threads; t++) {
-                SplittableRandom random = new SplittableRandom(t);
-                readers.add(Thread.ofPlatform().start(() -> {
-                    try (HostPages buffer = HostPages.allocate(size, "probe")) {
-                        while (left.getAndDecrement() > 0) {
-                            opened.read(buffer.memory(), random.nextLong(pieces) * size);
-                        }
-                    } catch (IOException failed) {
-                        throw new UncheckedIOException(failed);
-                    }
-                }));
-            }
-            for (Thread reader : readers) {
-                reader.join();
-            }
-        }
-        double seconds = (System.nanoTime() - start) / 1e9;
-        row("drive alone, " + mib + " MiB, " + threads + " readers", budget / 1e9 / seconds, budget / size, mib, 1);
+    private void stream(
+            String name, boolean unbuffered, int batch, double inRam, boolean view, List<BlobSlices> slices)
+            throws IOException {
+        stream(name, unbuffered, batch, inRam, view, slices, 0);
     }
 
-    private void stream(String name, boolean unbuffered, int batch, double inRam, boolean view)
-            throws IOException, InterruptedException {
-        dropCache();
+    private void stream(
+            String name,
+            boolean unbuffered,
+            int batch,
+            double inRam,
+            boolean view,
+            List<BlobSlices> slices,
+            int answer)
+            throws IOException {
+        OperatingSystem.current().forget(file);
         try (Arena arena = Arena.ofShared();
                 FileChannel channel = FileChannel.open(file)) {
             MemorySegment mapped = channel.map(FileChannel.MapMode.READ_ONLY, 0, view ? bytes : 1, arena);
@@ -171,8 +177,7 @@ final class FileTierBench {
                     ? TieredExpertSource.budget(
                             rest, profile.ranking(), (long) (inRam * layout.dataBytes()), 8, LoadProgress.NONE)
                     : TieredExpertSource.file(rest);
-            dropCache();
-            pass(name, source, layout, profile, direct.counters(), unbuffered, batch);
+            passes(name, source, layout, profile, direct.counters(), batch, answer);
             source.close();
             if (!unbuffered) {
                 direct.close();
@@ -180,14 +185,14 @@ final class FileTierBench {
         }
     }
 
-    private static void pass(
+    private void passes(
             String name,
             TieredExpertSource source,
             ArenaLayout layout,
             ExpertProfile profile,
             ReadCounters counters,
-            boolean unbuffered,
-            int batch) {
+            int batch,
+            int answer) {
         StagerSizing.Overrides overrides = new StagerSizing.Overrides(
                 StagerSizing.StageResident.BY_SOURCE,
                 StagerSizing.Named.DEFAULT,
@@ -202,40 +207,106 @@ final class FileTierBench {
         try (FakeDevice device = FakeDevice.threaded(1L << 30).withoutCalls();
                 DevicePlacement placement = ExpertTiers.place(device, source, none, profile, settings);
                 FakeStreams streams = new FakeStreams(device)) {
-            long requests = counters.requests();
-            long read = counters.bytes();
-            long useful = counters.usefulBytes();
-            long before = placement.scheduler().linkBytes();
+            ReadCounters.Snapshot before = counters.snapshot();
             long start = System.nanoTime();
-            placement.enter(ROWS, streams.stream());
-            placement.beginPass(ROWS, streams.stream());
-            for (int layer = 0; layer < layout.layers(); layer++) {
-                placement.products(layer, streams);
+            if (answer == 0) {
+                for (int pass = 0; pass < PASSES; pass++) {
+                    pass(placement, layout, streams);
+                }
+                double seconds = (System.nanoTime() - start) / 1e9;
+                row(name, seconds, counters.snapshot().since(before), PASSES * fileBytes(placement, source, layout));
+            } else {
+                answers(name, device, placement, layout, answer, counters);
             }
-            placement.endPass(streams.stream());
-            streams.stream().synchronize();
-            double seconds = (System.nanoTime() - start) / 1e9;
-            long streamed = placement.scheduler().linkBytes() - before;
-            long count = counters.requests() - requests;
-            row(
-                    name,
-                    streamed / 1e9 / seconds,
-                    count,
-                    count == 0 ? 0 : (counters.bytes() - read) / (double) count / (1 << 20),
-                    unbuffered ? (counters.bytes() - read) / (double) Math.max(1, counters.usefulBytes() - useful) : 1);
         }
     }
 
-    private static void row(String name, double rate, long requests, double mib, double ratio) {
-        System.out.printf(Locale.ROOT, "| %s | %.2f | %d | %.1f | %.3f |%n", name, rate, requests, mib, ratio);
+    private static void pass(DevicePlacement placement, ArenaLayout layout, FakeStreams streams) {
+        placement.enter(ROWS, streams.stream());
+        placement.beginPass(ROWS, streams.stream());
+        for (int layer = 0; layer < layout.layers(); layer++) {
+            placement.products(layer, streams);
+        }
+        placement.endPass(streams.stream());
+        streams.stream().synchronize();
     }
 
-    /** Lets the system forget the file's cached pages. */
-    private void dropCache() throws IOException, InterruptedException {
-        new ProcessBuilder("dd", "of=" + file, "oflag=nocache", "conv=notrunc,fdatasync", "count=0", "status=none")
-                .inheritIO()
-                .start()
-                .waitFor();
+    /** Steps whose experts are chosen about as Zipf's law has it, low numbers (those in RAM) first. */
+    private void answers(
+            String name,
+            FakeDevice device,
+            DevicePlacement placement,
+            ArenaLayout layout,
+            int tokens,
+            ReadCounters counters) {
+        double[] bound = new double[EXPERTS];
+        double sum = 0;
+        for (int i = 0; i < EXPERTS; i++) {
+            sum += 1.0 / (i + 1);
+            bound[i] = sum;
+        }
+        double whole = sum;
+        SplittableRandom random = new SplittableRandom(4);
+        try (FakeSteps steps = new FakeSteps(device, placement, layout.layers(), USED, () -> {
+            int expert = Arrays.binarySearch(bound, random.nextDouble() * whole);
+            return Math.min(EXPERTS - 1, expert < 0 ? -expert - 1 : expert);
+        })) {
+            for (int answer = 1; answer <= 3; answer++) {
+                ReadCounters.Snapshot before = counters.snapshot();
+                long start = System.nanoTime();
+                for (int token = 0; token < tokens; token++) {
+                    steps.step();
+                }
+                double seconds = (System.nanoTime() - start) / 1e9;
+                ReadCounters.Snapshot read = counters.snapshot().since(before);
+                row(
+                        String.format(Locale.ROOT, "%s, answer %d: %.1f tok/s", name, answer, tokens / seconds),
+                        seconds,
+                        read,
+                        read.usefulBytes());
+            }
+        }
+    }
+
+    /** Bytes that a pass takes from the file: experts neither in RAM nor in a slot. */
+    private static long fileBytes(DevicePlacement placement, TieredExpertSource source, ArenaLayout layout) {
+        long total = 0;
+        for (int layer = 0; layer < layout.layers(); layer++) {
+            for (int expert = 0; expert < layout.experts(layer); expert++) {
+                if (source.place(layer, expert) < 0 && !placement.cache().isResident(layer, expert)) {
+                    total += layout.layout(layer).blobBytes();
+                }
+            }
+        }
+        return total;
+    }
+
+    private void row(String name, double seconds, ReadCounters.Snapshot read, long unique) {
+        if (read.requests() == 0) {
+            System.out.printf(Locale.ROOT, "| %s | %.2f | | | | | 0 %% |%n", name, unique / 1e9 / seconds);
+            return;
+        }
+        double mean = read.bytes() / (double) read.requests();
+        double rate = read.bytes() / seconds;
+        double alone = 0;
+        double distance = Double.MAX_VALUE;
+        for (Map.Entry<Integer, Double> one : ceiling.entrySet()) {
+            double away = Math.abs(Math.log(mean / 1024 / one.getKey()));
+            if (away < distance) {
+                distance = away;
+                alone = one.getValue();
+            }
+        }
+        System.out.printf(
+                Locale.ROOT,
+                "| %s | %.2f | %.0f %% | %d | %.1f | %.3f | %.0f %% |%n",
+                name,
+                rate / 1e9,
+                100 * rate / alone,
+                read.requests(),
+                mean / (1 << 20),
+                read.bytes() / (double) unique,
+                100.0 * read.directBytes() / read.bytes());
     }
 
     /** Blobs copied out of a mapping. */
@@ -248,12 +319,12 @@ final class FileTierBench {
 
         @Override
         public int layers() {
-            return slices.size();
+            return stacked.size();
         }
 
         @Override
         public ExpertLayout layout(int layer) {
-            return slices.get(layer).layout();
+            return stacked.get(layer).layout();
         }
 
         @Override
@@ -264,7 +335,7 @@ final class FileTierBench {
         @Override
         public void copyBlob(int layer, int expert, MemorySegment target) {
             long at = 0;
-            for (FileSlice slice : slices.get(layer).slices().get(expert)) {
+            for (FileSlice slice : stacked.get(layer).slices().get(expert)) {
                 MemorySegment.copy(mapped, slice.offset(), target, at, slice.bytes());
                 at += slice.bytes();
             }

@@ -1,6 +1,7 @@
 package dev.strata.expert;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -28,7 +29,8 @@ class DriveProbeTest {
     @Test
     void slowDrivesAreWarnedAbout() {
         assertTrue(new DriveProbe.Result(Path.of("m.gguf"), 2, 120e6, false).line().endsWith("will be slow"));
-        assertTrue(new DriveProbe.Result(Path.of("m.gguf"), 2, 520e6, true).line().contains("rotational"));
+        assertTrue(new DriveProbe.Result(Path.of("m.gguf"), 2, 120e6, true).line().contains("rotational"));
+        assertFalse(new DriveProbe.Result(Path.of("m.gguf"), 2, 3e9, true).line().contains("rotational"));
     }
 
     @Test

@@ -18,11 +18,11 @@ import org.jspecify.annotations.Nullable;
  * How fast a drive gives rows: single blocks at random places.
  *
  * @param readsPerSecond with many reads at the same time
- * @param rotational whether the system says that it has spinning disks
+ * @param rotational whether the system says that it has spinning disks, which virtual drives say too
  */
 public record RowDrive(Path file, double readsPerSecond, boolean rotational) {
-    /** Below this a prompt waits for its rows: 1000 tokens of 16 rows take 3 seconds. */
-    static final double SLOW = 5000;
+    /** Below this a prompt waits for its rows: 1000 tokens of 16 rows take 8 seconds. */
+    static final double SLOW = 2000;
 
     private static final int READERS = 16;
     private static final int READS = 128;
@@ -88,7 +88,7 @@ public record RowDrive(Path file, double readsPerSecond, boolean rotational) {
     public String line(int rowsPerToken) {
         String line = String.format(
                 Locale.ROOT, "n-gram table in %s: %.0f reads/s", file.getFileName(), readsPerSecond);
-        if (isSlow() || rotational) {
+        if (isSlow()) {
             line += String.format(
                     Locale.ROOT,
                     "; %s, 1000 tokens of a prompt wait about %.1f s for their rows: move the file to an SSD or use --ple-io ram",
