@@ -7,14 +7,23 @@ final class Backoff {
     private static final int SPINS = 200;
     private static final long SLEEP_NANOS = 20_000;
     private static final long LONGEST_NANOS = 60_000;
+    /** More threads than these wake up less often, or they would take the processors from those that work. */
+    private static final int FEW_THREADS = 12;
 
     private final boolean sleeps;
+    private final long longest;
     private int rounds;
     private long sleep = SLEEP_NANOS;
 
     /** With {@code sleeps} false it only spins ({@code STRATA_STAGER_SLEEP=0}). */
     Backoff(boolean sleeps) {
+        this(sleeps, 1);
+    }
+
+    /** For one of {@code threads} that wait alike. */
+    Backoff(boolean sleeps, int threads) {
         this.sleeps = sleeps;
+        longest = threads <= FEW_THREADS ? LONGEST_NANOS : LONGEST_NANOS * threads;
     }
 
     void pause() {
@@ -24,7 +33,7 @@ final class Backoff {
             return;
         }
         LockSupport.parkNanos(sleep);
-        sleep = Math.min(LONGEST_NANOS, sleep * 2);
+        sleep = Math.min(longest, sleep * 2);
     }
 
     void reset() {

@@ -31,12 +31,14 @@ final class StreamThreads implements AutoCloseable {
      * @param settled whether the machine may rest when no stream runs
      * @param cpu where to run, -1 for anywhere
      * @param sleeps whether it sleeps while it waits inside a stream, after some spinning
+     * @param alike threads that do the same, itself among them
      */
-    void start(String name, BooleanSupplier step, BooleanSupplier settled, int cpu, boolean sleeps) {
-        threads.add(Thread.ofPlatform().daemon().name(name).start(() -> run(name, step, settled, cpu, sleeps)));
+    void start(String name, BooleanSupplier step, BooleanSupplier settled, int cpu, boolean sleeps, int alike) {
+        threads.add(Thread.ofPlatform().daemon().name(name).start(() -> run(name, step, settled, cpu, sleeps, alike)));
     }
 
-    private void run(String name, BooleanSupplier step, BooleanSupplier settled, int cpu, boolean sleeps) {
+    private void run(
+            String name, BooleanSupplier step, BooleanSupplier settled, int cpu, boolean sleeps, int alike) {
         device.attachThread();
         if (cpu >= 0) {
             Outcome bound = OperatingSystem.current().bindThread(cpu);
@@ -44,7 +46,7 @@ final class StreamThreads implements AutoCloseable {
                 LOG.debug("{}: {}", name, bound.reason());
             }
         }
-        Backoff backoff = new Backoff(sleeps);
+        Backoff backoff = new Backoff(sleeps, alike);
         while (!closed) {
             if (step.getAsBoolean()) {
                 backoff.reset();
