@@ -147,9 +147,18 @@ class DevicePlacementTest {
             try (World world = new World(90, pinned, -1)) {
                 for (int until = 0; until < 5; until++) {
                     world.pass.run(64, random, until);
+                    world.placement.promptGoesOn();
+                    world.pass.run(64, random);
+                    world.placement.promptGoesOn();
+                    world.pass.run(64, random, until);
                     world.pass.run(64, random);
                     world.pass.run(2, random, until);
                     world.pass.run(2, random);
+                    world.placement.promptGoesOn();
+                    world.pass.run(64, random);
+                    world.placement.promptFinished();
+                    world.pass.run(2, random);
+                    assertEquals(0, world.placement.cache().lent());
                 }
                 assertEquals(List.of(), world.pass.wrong());
             }
@@ -231,7 +240,8 @@ class DevicePlacementTest {
 
     @Test
     void aRefusedCopyEndsThePassOnly() {
-        for (int at : new int[] {0, 3, 40}) {
+        int seen = 0;
+        for (int at : new int[] {0, 3, 40, 75, 90, 130}) {
             SplittableRandom random = new SplittableRandom(at);
             try (World world = new World(90, 2, -1)) {
                 int copies = (int) world.device.count(FakeCall.Kind.COPY_TO_DEVICE);
@@ -239,15 +249,19 @@ class DevicePlacementTest {
                 int failed = 0;
                 for (int i = 0; i < 4; i++) {
                     try {
+                        world.placement.promptGoesOn();
                         world.pass.run(64, random);
                     } catch (DeviceException refused) {
                         failed++;
                     }
                 }
-                assertEquals(1, failed);
+                // Copies that ran ahead are made again instead.
+                assertTrue(failed <= 1, failed + " passes failed");
+                seen += failed;
                 assertEquals(List.of(), world.pass.wrong());
             }
         }
+        assertTrue(seen >= 2);
     }
 
     @Test

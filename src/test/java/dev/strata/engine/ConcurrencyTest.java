@@ -122,7 +122,7 @@ class ConcurrencyTest {
     }
 
     @Test
-    void cancelTakesEffectWithinOneChunkOrStep() {
+    void cancelTakesEffectWithinOneChunkOrStep() throws InterruptedException {
         EngineFixture.Builder builder = new EngineFixture.Builder();
         builder.chunk = 10;
         try (EngineFixture fixture = builder.start()) {
@@ -139,6 +139,9 @@ class ConcurrencyTest {
             known.countDown();
             assertEquals(FinishReason.CANCELLED, collector.awaitEnd().end().reason());
             assertEquals(4, fixture.model.passes.size(), "the pass that ran when it was cancelled is the last");
+            assertTrue(
+                    fixture.model.promptsFinished.tryAcquire(5, java.util.concurrent.TimeUnit.SECONDS),
+                    "what prompts borrow goes back");
         }
     }
 

@@ -56,6 +56,7 @@ class EngineTest {
             assertEquals(expected(prompt, 5), answer.text());
             assertEquals(FinishReason.STOP, answer.end().reason());
             assertEquals(6, answer.end().usage().completionTokens());
+            assertEquals(1, fixture.model.promptsFinished.availablePermits(), "once, before the first step");
         }
     }
 

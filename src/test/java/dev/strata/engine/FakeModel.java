@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Semaphore;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +32,10 @@ final class FakeModel implements Model {
     private final boolean drafts;
 
     final List<Batch> passes = new CopyOnWriteArrayList<>();
+
+    /** A permit for every time that all prompts had been read. */
+    final Semaphore promptsFinished = new Semaphore(0);
+
     int draftCalls;
     /** Answers get this many tokens, counted from where the last prompt part ended, before the end token; negative: never. */
     int endAfter = -1;
@@ -188,6 +193,11 @@ final class FakeModel implements Model {
             hash = step(hash, batch.tokens()[part.firstRow() + i]);
         }
         slots[part.slot()] = hash;
+    }
+
+    @Override
+    public void promptFinished() {
+        promptsFinished.release();
     }
 
     @Override
