@@ -11,8 +11,8 @@ namespace strata {
 
 // Rows that one dot call takes.
 constexpr int MAX_DOT_ROWS = 8;
-// Largest value of a quantized activation. Unpacked weights have at most 8 bits: 32 products stay below 2^31.
-constexpr int ACTIVATION_LIMIT = 32767;
+// Largest value of a quantized activation, for which the bytes below exist. Unpacked weights have at most 8 bits: 32 products stay below 2^31.
+constexpr int ACTIVATION_LIMIT = 127 * 256;
 
 // One activation row in the form that a type's products read: float32, or quantized.
 struct Row {
@@ -20,6 +20,9 @@ struct Row {
     const int16_t* q;
     const float* d;
     const float* s;
+    const float* h;  // the two halves of every s
+    // Where the kernels ask for it: q = 256 * high + low in bytes, for every two blocks 64 high ones, then 64 low ones.
+    const int8_t* bytes;
 };
 
 // Weights of up to `width` outputs over some blocks of 32 inputs, interleaved for register tiles.
@@ -45,7 +48,7 @@ struct DeltaRun;
 
 // result, name, parameters
 #define STRATA_KERNELS(X)                                                                                              \
-    X(void, quantize, (const float* x, int n, int16_t* q, float* d, float* s))                                         \
+    X(void, quantize, (const float* x, int n, int16_t* q, float* d, float* s, float* h, int8_t* bytes))                                \
     X(void, tileF, (const float* const* a, int rows, const float* b, int64_t ldb, int k, float* const* c))            \
     X(void, panelF, (int type, const uint8_t* w, int64_t rowBytes, int rows, int first, int count, float scale, float* panel)) \
     X(void, tileQ, (const PanelQ* panel, const Row* x, int firstBlock, int rows, float* const* c))                     \
@@ -69,6 +72,7 @@ struct Kernels {
     int isa;
     int width;     // outputs of a register tile
     int tileRows;  // tokens of a register tile
+    bool bytes;    // whether quantize() writes the bytes of a row too
     // By type id. Quantized form where `panel` is there, float32 rows otherwise.
     DotFn dots[TYPE_LIMIT];
     PanelFn panels[TYPE_LIMIT];

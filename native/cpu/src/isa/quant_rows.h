@@ -8,7 +8,7 @@
 
 namespace strata::STRATA_NS {
 
-static void quantize(const float* x, int n, int16_t* q, float* d, float* s) {
+static void quantize(const float* x, int n, int16_t* q, float* d, float* s, float* h, int8_t*) {
     int blocks = n / 32;
     for (int b = 0; b < blocks; b++, x += 32, q += 32) {
         __m256 v[4];
@@ -22,25 +22,29 @@ static void quantize(const float* x, int n, int16_t* q, float* d, float* s) {
         float highest = _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
         __m256 factor = _mm256_set1_ps(highest > 0 ? ACTIVATION_LIMIT / highest : 0.0f);
         __m256i even[2], odd[2];
-        __m256i total = _mm256_setzero_si256();
+        __m256i total[2];
         for (int i = 0; i < 2; i++) {
             __m256i low = _mm256_cvtps_epi32(_mm256_mul_ps(v[2 * i], factor));
             __m256i high = _mm256_cvtps_epi32(_mm256_mul_ps(v[2 * i + 1], factor));
-            total = _mm256_add_epi32(total, _mm256_add_epi32(low, high));
+            total[i] = _mm256_add_epi32(low, high);
             __m256i packed = _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xd8);
             even[i] = _mm256_srai_epi32(_mm256_slli_epi32(packed, 16), 16);
             odd[i] = _mm256_srai_epi32(packed, 16);
         }
         _mm256_storeu_si256((__m256i*)q, _mm256_permute4x64_epi64(_mm256_packs_epi32(even[0], even[1]), 0xd8));
         _mm256_storeu_si256((__m256i*)(q + 16), _mm256_permute4x64_epi64(_mm256_packs_epi32(odd[0], odd[1]), 0xd8));
-        __m128i t = _mm_add_epi32(_mm256_castsi256_si128(total), _mm256_extracti128_si256(total, 1));
-        t = _mm_add_epi32(t, _mm_shuffle_epi32(t, 0x4e));
-        t = _mm_add_epi32(t, _mm_shuffle_epi32(t, 0xb1));
+        // Sums of both halves, side by side in each lane.
+        __m256i t = _mm256_hadd_epi32(total[0], total[1]);
+        t = _mm256_hadd_epi32(t, t);
+        __m128i u = _mm_add_epi32(_mm256_castsi256_si128(t), _mm256_extracti128_si256(t, 1));
+        int first = _mm_cvtsi128_si32(u), second = _mm_extract_epi32(u, 1);
         float unit = highest > 0 ? highest / ACTIVATION_LIMIT : 0.0f;
         d[b] = unit;
-        s[b] = unit * float(_mm_cvtsi128_si32(t));
+        h[2 * b] = unit * float(first);
+        h[2 * b + 1] = unit * float(second);
+        s[b] = unit * float(first + second);
     }
-    for (int b = blocks; b % 8 != 0; b++) d[b] = s[b] = 0;
+    for (int b = blocks; b % 8 != 0; b++) d[b] = s[b] = h[2 * b] = h[2 * b + 1] = 0;
 }
 
 static inline __m256i dot32(Pair w, const int16_t* q) {
@@ -60,24 +64,54 @@ static inline float sum8(__m256 a) {
 }
 
 
+// What the blocks of one run need: a factor for every block (or half) and activation row, and a codebook type's indexes. Factors stay
+// in registers, in the order in which one shuffle within lanes spreads them: a vector that is stored and read back in parts waits.
 template <class T, int R>
-static inline __attribute__((always_inline)) void dotRun(const uint8_t* p, int n, const Row* x, int block, __m256* sums,
-                                                         __m256* minSums) {
-    alignas(32) float factors[R][8 * T::HALVES];
+struct Run {
+    __m256 first[R], second[R];  // blocks 0-3 and 4-7
+};
+
+// A codebook type's indexes of the stored block at p. They are to be loaded from there: the compiler would extract them from vectors at
+// two operations each.
+template <class T>
+static inline __attribute__((always_inline)) void prepareLookup(const uint8_t* p, Lookup* work) {
+    if constexpr (T::GRID) {
+        T::prepare(p, work);
+        asm volatile("" : "+m"(*work));
+    }
+}
+
+template <class T, int R>
+static inline __attribute__((always_inline)) void startRun(const uint8_t* p, int n, const Row* x, int block, Run<T, R>* run,
+                                                           __m256* minSums) {
     if constexpr (T::HALVES == 2) {
-        alignas(32) float scale[16];
-        T::scales16(p, n, scale);
+        __m256 low, high;
+        T::scales16(p, n, &low, &high);
+        if constexpr (T::OFFSET != 0) {
+            STRATA_UNROLL
+            for (int r = 0; r < R; r++) {
+                const float* h = x[r].h + 2 * block;
+                minSums[r] = _mm256_fnmadd_ps(low, _mm256_loadu_ps(h), minSums[r]);
+                minSums[r] = _mm256_fnmadd_ps(high, _mm256_loadu_ps(h + 8), minSums[r]);
+            }
+        }
+        // Even halves in the lower lane, odd ones in the upper.
+        const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
+        low = _mm256_permutevar8x32_ps(low, order);
+        high = _mm256_permutevar8x32_ps(high, order);
         STRATA_UNROLL
         for (int r = 0; r < R; r++) {
-            __m256 d = _mm256_loadu_ps(x[r].d + block);
-            __m256 low = _mm256_unpacklo_ps(d, d), high = _mm256_unpackhi_ps(d, d);
-            _mm256_store_ps(factors[r], _mm256_mul_ps(_mm256_load_ps(scale), _mm256_permute2f128_ps(low, high, 0x20)));
-            _mm256_store_ps(factors[r] + 8, _mm256_mul_ps(_mm256_load_ps(scale + 8), _mm256_permute2f128_ps(low, high, 0x31)));
+            run->first[r] = _mm256_mul_ps(low, _mm256_broadcast_ps((const __m128*)(x[r].d + block)));
+            run->second[r] = _mm256_mul_ps(high, _mm256_broadcast_ps((const __m128*)(x[r].d + block + 4)));
         }
     } else {
         __m256 scale = T::scales(p, n);
         STRATA_UNROLL
-        for (int r = 0; r < R; r++) _mm256_store_ps(factors[r], _mm256_mul_ps(scale, _mm256_loadu_ps(x[r].d + block)));
+        for (int r = 0; r < R; r++) {
+            __m256 factor = _mm256_mul_ps(scale, _mm256_loadu_ps(x[r].d + block));
+            run->first[r] = _mm256_permute2f128_ps(factor, factor, 0x00);
+            run->second[r] = _mm256_permute2f128_ps(factor, factor, 0x11);
+        }
         if constexpr (T::OFFSET != 0) {
             STRATA_UNROLL
             for (int r = 0; r < R; r++) minSums[r] = _mm256_fnmadd_ps(scale, _mm256_loadu_ps(x[r].s + block), minSums[r]);
@@ -88,67 +122,91 @@ static inline __attribute__((always_inline)) void dotRun(const uint8_t* p, int n
             for (int r = 0; r < R; r++) minSums[r] = _mm256_fmadd_ps(min, _mm256_loadu_ps(x[r].s + block), minSums[r]);
         }
     }
-    Lookup work;
-    if constexpr (T::GRID) T::prepare(p, &work);
-    auto one = [&](int i) __attribute__((always_inline)) {
-        Pair w = unpackBlock<T>(p + i / T::SUBS * T::BYTES, i % T::SUBS, work);
-        STRATA_UNROLL
-        for (int r = 0; r < R; r++) {
-            __m256 product = _mm256_cvtepi32_ps(dot32(w, x[r].q + 32 * (block + i)));
-            __m256 factor;
-            if constexpr (T::HALVES == 2) {
-                __m256 two = _mm256_castpd_ps(_mm256_broadcast_sd((const double*)(factors[r] + 2 * i)));
-                factor = _mm256_permutevar8x32_ps(two, _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
-            } else {
-                factor = _mm256_broadcast_ss(factors[r] + i);
-            }
-            sums[r] = _mm256_fmadd_ps(product, factor, sums[r]);
-        }
-    };
-    if (R <= 2 && n == 8) {
-#pragma GCC unroll 8
-        for (int i = 0; i < 8; i++) one(i);
-    } else {
-#pragma GCC unroll 1
-        for (int i = 0; i < n; i++) one(i);
+}
+
+// Block I of a run for all rows.
+template <class T, int R, int I>
+static inline __attribute__((always_inline)) void addBlock(const uint8_t* p, const Row* x, int block, const Run<T, R>* run,
+                                                           const Lookup& work, __m256* sums) {
+    Pair w = unpackBlock<T>(p + I / T::SUBS * T::BYTES, I % T::SUBS, work);
+    STRATA_UNROLL
+    for (int r = 0; r < R; r++) {
+        __m256 product = _mm256_cvtepi32_ps(dot32(w, x[r].q + 32 * (block + I)));
+        __m256 factor = _mm256_permute_ps(I < 4 ? run->first[r] : run->second[r], I % 4 * 0x55);
+        sums[r] = _mm256_fmadd_ps(product, factor, sums[r]);
     }
 }
 
 template <class T, int R>
 static __attribute__((noinline)) void dotTail(const uint8_t* p, int n, const Row* x, int block, __m256* sums, __m256* minSums) {
-    dotRun<T, R>(p, n, x, block, sums, minSums);
+    Run<T, R> run;
+    Lookup work;  // not used: codebook types have whole runs
+    startRun<T, R>(p, n, x, block, &run, minSums);
+#define STRATA_BLOCK(i) \
+    if (n > i) addBlock<T, R, i>(p, x, block, &run, work, sums);
+    STRATA_BLOCK(0) STRATA_BLOCK(1) STRATA_BLOCK(2) STRATA_BLOCK(3) STRATA_BLOCK(4) STRATA_BLOCK(5) STRATA_BLOCK(6) STRATA_BLOCK(7)
+#undef STRATA_BLOCK
+}
+
+// O outputs at once: with few rows one output's chain of additions would wait for itself.
+template <class T, int R, int O>
+static inline __attribute__((always_inline)) void dotOutputs(const uint8_t* w, int64_t rowBytes, int blocks, const Row* x, int rows,
+                                                             float scale, bool add, float* const* out, int o) {
+    constexpr int RUN = 8 / T::SUBS * T::BYTES;
+    __m256 sums[O][R], minSums[O][R];
+    STRATA_UNROLL
+    for (int j = 0; j < O; j++)
+        STRATA_UNROLL
+        for (int r = 0; r < R; r++) sums[j][r] = minSums[j][r] = _mm256_setzero_ps();
+    const uint8_t* p = w;
+    int b = 0;
+    // Indexes are worked out one run ahead: read right after they are stored, they would wait for the stores.
+    Lookup lookups[2][T::GRID ? O : 1];
+    STRATA_UNROLL
+    for (int j = 0; j < O; j++) prepareLookup<T>(p + j * rowBytes, lookups[0] + j);
+    for (; b + 8 <= blocks; b += 8, p += RUN) {
+        Run<T, R> run[O];
+        const Lookup* work = lookups[b / 8 % 2];
+        STRATA_UNROLL
+        for (int j = 0; j < O; j++) {
+            prefetchRun(p + j * rowBytes, RUN);
+            startRun<T, R>(p + j * rowBytes, 8, x, b, run + j, minSums[j]);
+            if (T::GRID && b + 16 <= blocks) prepareLookup<T>(p + RUN + j * rowBytes, lookups[(b / 8 + 1) % 2] + j);
+        }
+#define STRATA_BLOCK(i) \
+        STRATA_UNROLL       \
+        for (int j = 0; j < O; j++) addBlock<T, R, i>(p + j * rowBytes, x, b, run + j, work[T::GRID ? j : 0], sums[j]);
+        STRATA_BLOCK(0) STRATA_BLOCK(1) STRATA_BLOCK(2) STRATA_BLOCK(3) STRATA_BLOCK(4) STRATA_BLOCK(5) STRATA_BLOCK(6) STRATA_BLOCK(7)
+#undef STRATA_BLOCK
+    }
+    STRATA_UNROLL
+    for (int j = 0; j < O; j++) {
+        if (T::SUBS < 8 && b < blocks) {
+            // Copies, so that the sums of the loop stay in registers.
+            __m256 tail[R], minTail[R];
+            STRATA_UNROLL
+            for (int r = 0; r < R; r++) tail[r] = sums[j][r], minTail[r] = minSums[j][r];
+            dotTail<T, R>(p + j * rowBytes, blocks - b, x, b, tail, minTail);
+            STRATA_UNROLL
+            for (int r = 0; r < R; r++) sums[j][r] = tail[r], minSums[j][r] = minTail[r];
+        }
+        for (int r = 0; r < rows; r++) {
+            if (T::HAS_MIN) sums[j][r] = _mm256_add_ps(sums[j][r], minSums[j][r]);
+            if (T::OFFSET != 0) sums[j][r] = _mm256_fmadd_ps(_mm256_set1_ps(T::OFFSET), minSums[j][r], sums[j][r]);
+            put(out[r] + o + j, scale * sum8(sums[j][r]), add);
+        }
+    }
 }
 
 template <class T, int R>
 static void dotQuantRows(const uint8_t* w, int64_t rowBytes, int outputs, int inputs, const Row* x, int rows, float scale,
                          bool add, float* const* out) {
-    constexpr int RUN = 8 / T::SUBS * T::BYTES;
-    int blocks = inputs / 32;
-    for (int o = 0; o < outputs; o++, w += rowBytes) {
-        __m256 sums[R], minSums[R];
-        STRATA_UNROLL
-        for (int r = 0; r < R; r++) sums[r] = minSums[r] = _mm256_setzero_ps();
-        const uint8_t* p = w;
-        int b = 0;
-        for (; b + 8 <= blocks; b += 8, p += RUN) {
-            prefetchRun(p, RUN);
-            dotRun<T, R>(p, 8, x, b, sums, minSums);
-        }
-        if (T::SUBS < 8 && b < blocks) {
-            // Copies, so that the sums of the loop stay in registers.
-            __m256 tail[R], minTail[R];
-            STRATA_UNROLL
-            for (int r = 0; r < R; r++) tail[r] = sums[r], minTail[r] = minSums[r];
-            dotTail<T, R>(p, blocks - b, x, b, tail, minTail);
-            STRATA_UNROLL
-            for (int r = 0; r < R; r++) sums[r] = tail[r], minSums[r] = minTail[r];
-        }
-        for (int r = 0; r < rows; r++) {
-            if (T::HAS_MIN) sums[r] = _mm256_add_ps(sums[r], minSums[r]);
-            if (T::OFFSET != 0) sums[r] = _mm256_fmadd_ps(_mm256_set1_ps(T::OFFSET), minSums[r], sums[r]);
-            put(out[r] + o, scale * sum8(sums[r]), add);
-        }
+    constexpr int O = R <= 2 ? 2 : 1;
+    int o = 0;
+    for (; o + O <= outputs; o += O, w += O * rowBytes) {
+        dotOutputs<T, R, O>(w, rowBytes, inputs / 32, x, rows, scale, add, out, o);
     }
+    if (O > 1 && o < outputs) dotOutputs<T, R, 1>(w, rowBytes, inputs / 32, x, rows, scale, add, out, o);
 }
 
 template <class T>

@@ -51,7 +51,10 @@ static void panelQuant(const uint8_t* w, int64_t rowBytes, int rows, int firstBl
             const int block = at / T::SUBS * T::BYTES, sub = at % T::SUBS;
             if constexpr (T::GRID) {
                 if (b == 0 || sub == 0) {
-                    for (int j = 0; j < 8; j++) T::prepare(row[j] + block, work + j);
+                    for (int j = 0; j < 8; j++) {
+                        T::prepare(row[j] + block, work + j);
+                        asm volatile("" : "+m"(work[j]));
+                    }
                 }
             }
             STRATA_UNROLL
@@ -77,7 +80,10 @@ static void panelQuant(const uint8_t* w, int64_t rowBytes, int rows, int firstBl
                 const uint8_t* p = row[j] + at / T::SUBS * T::BYTES;
                 if constexpr (T::HALVES == 2) {
                     alignas(32) float values[16];
-                    T::scales16(p, n, values);
+                    __m256 low, high;
+                    T::scales16(p, n, &low, &high);
+                    _mm256_store_ps(values, low);
+                    _mm256_store_ps(values + 8, high);
                     for (int i = 0; i < 2 * n; i++) panel->scale[(2 * b + i) * NR + group + j] = scale * values[i];
                 } else {
                     alignas(32) float values[8];
@@ -171,6 +177,8 @@ static void tileQ(const PanelQ* panel, const Row* x, int firstBlock, int rows, f
 }
 
 static void fillQuantTiles(Kernels* k) {
+    SPREAD_IQ3XXS.fill(GRID_IQ3XXS);
+    SPREAD_IQ3S.fill(GRID_IQ3S);
     k->tileQ = tileQ;
 #define X(name) k->panels[name] = panelQuant<Unpack##name>;
     STRATA_UNPACKED(X)

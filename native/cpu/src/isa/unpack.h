@@ -34,22 +34,29 @@ static inline __m256i table16(const int8_t* values) {
     return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)values));
 }
 
-// float16 numbers `stride` bytes apart.
-static inline __m256 halves(const uint8_t* p, int stride, int n) {
-    if (n == 8) {
-        __m128i h = _mm_cvtsi32_si128(read16(p));
-        h = _mm_insert_epi16(h, read16(p + stride), 1);
-        h = _mm_insert_epi16(h, read16(p + 2 * stride), 2);
-        h = _mm_insert_epi16(h, read16(p + 3 * stride), 3);
-        h = _mm_insert_epi16(h, read16(p + 4 * stride), 4);
-        h = _mm_insert_epi16(h, read16(p + 5 * stride), 5);
-        h = _mm_insert_epi16(h, read16(p + 6 * stride), 6);
-        h = _mm_insert_epi16(h, read16(p + 7 * stride), 7);
-        return _mm256_cvtph_ps(h);
-    }
+// Word i of eight from 16 bytes at p + i * (stride - 2) + 2 * i: the words at p, p + stride ... One blend a word, on any vector unit;
+// insertions take two operations each, and words stored and read back as a vector would wait for the stores.
+template <int STRIDE>
+static inline __m128i words8(const uint8_t* p) {
+    auto at = [&](int i) __attribute__((always_inline)) { return _mm_loadu_si128((const __m128i*)(p + i * (STRIDE - 2))); };
+    __m128i a = _mm_blend_epi16(at(0), at(1), 2), b = _mm_blend_epi16(at(2), at(3), 8);
+    __m128i c = _mm_blend_epi16(at(4), at(5), 32), d = _mm_blend_epi16(at(6), at(7), 128);
+    return _mm_blend_epi16(_mm_blend_epi16(a, b, 0x0c), _mm_blend_epi16(c, d, 0xc0), 0xf0);
+}
+
+// The words of n stored blocks.
+template <int STRIDE>
+static inline __m128i words(const uint8_t* p, int n) {
+    if (n == 8) return words8<STRIDE>(p);
     alignas(16) uint16_t h[8] = {};
-    for (int i = 0; i < n; i++) h[i] = read16(p + i * stride);
-    return _mm256_cvtph_ps(_mm_load_si128((const __m128i*)h));
+    for (int i = 0; i < n; i++) h[i] = read16(p + i * STRIDE);
+    return _mm_load_si128((const __m128i*)h);
+}
+
+// float16 numbers STRIDE bytes apart.
+template <int STRIDE>
+static inline __m256 halves(const uint8_t* p, int n) {
+    return _mm256_cvtph_ps(words<STRIDE>(p, n));
 }
 
 static inline float half(const uint8_t* p) { return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(read16(p)))); }
@@ -67,22 +74,22 @@ struct Base {
 struct UnpackQ8_0 : Base {
     static constexpr int SUBS = 1, BYTES = 34;
     static inline Pair unpack(const uint8_t* p, int) { return signedPair(_mm256_loadu_si256((const __m256i*)(p + 2))); }
-    static inline __m256 scales(const uint8_t* p, int n) { return halves(p, BYTES, n); }
+    static inline __m256 scales(const uint8_t* p, int n) { return halves<BYTES>(p, n); }
 };
 
 struct UnpackQ4_0 : Base {
     static constexpr int SUBS = 1, BYTES = 18;
     static constexpr int OFFSET = 8;
     static inline Pair unpack(const uint8_t* p, int) { return unsignedPair(nibbles(p + 2)); }
-    static inline __m256 scales(const uint8_t* p, int n) { return halves(p, BYTES, n); }
+    static inline __m256 scales(const uint8_t* p, int n) { return halves<BYTES>(p, n); }
 };
 
 struct UnpackQ4_1 : Base {
     static constexpr int SUBS = 1, BYTES = 20;
     static constexpr bool HAS_MIN = true;
     static inline Pair unpack(const uint8_t* p, int) { return unsignedPair(nibbles(p + 4)); }
-    static inline __m256 scales(const uint8_t* p, int n) { return halves(p, BYTES, n); }
-    static inline __m256 mins(const uint8_t* p, int n) { return halves(p + 2, BYTES, n); }
+    static inline __m256 scales(const uint8_t* p, int n) { return halves<BYTES>(p, n); }
+    static inline __m256 mins(const uint8_t* p, int n) { return halves<BYTES>(p + 2, n); }
 };
 
 // Bit i of 32 as byte i: 16 where set.
@@ -99,7 +106,7 @@ struct UnpackQ5_0 : Base {
     static inline Pair unpack(const uint8_t* p, int) {
         return unsignedPair(_mm256_or_si256(nibbles(p + 6), fifthBits(read32(p + 2))));
     }
-    static inline __m256 scales(const uint8_t* p, int n) { return halves(p, BYTES, n); }
+    static inline __m256 scales(const uint8_t* p, int n) { return halves<BYTES>(p, n); }
 };
 
 struct UnpackQ5_1 : Base {
@@ -108,8 +115,8 @@ struct UnpackQ5_1 : Base {
     static inline Pair unpack(const uint8_t* p, int) {
         return unsignedPair(_mm256_or_si256(nibbles(p + 8), fifthBits(read32(p + 4))));
     }
-    static inline __m256 scales(const uint8_t* p, int n) { return halves(p, BYTES, n); }
-    static inline __m256 mins(const uint8_t* p, int n) { return halves(p + 2, BYTES, n); }
+    static inline __m256 scales(const uint8_t* p, int n) { return halves<BYTES>(p, n); }
+    static inline __m256 mins(const uint8_t* p, int n) { return halves<BYTES>(p + 2, n); }
 };
 
 struct UnpackIQ4_NL : Base {
@@ -117,18 +124,21 @@ struct UnpackIQ4_NL : Base {
     static inline Pair unpack(const uint8_t* p, int) {
         return signedPair(_mm256_shuffle_epi8(table16(VALUES_IQ4), nibbles(p + 2)));
     }
-    static inline __m256 scales(const uint8_t* p, int n) { return halves(p, BYTES, n); }
+    static inline __m256 scales(const uint8_t* p, int n) { return halves<BYTES>(p, n); }
 };
+
+// The doubled E2M1 values with 12 added, so that they need no sign.
+static constexpr int FP4_OFFSET = 12;
+static inline __m256i fp4Table() {
+    return _mm256_broadcastsi128_si256(_mm_setr_epi8(12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0));
+}
 
 struct UnpackMXFP4 : Base {
     static constexpr int SUBS = 1, BYTES = 17;
-    static inline Pair unpack(const uint8_t* p, int) {
-        return signedPair(_mm256_shuffle_epi8(table16(VALUES_FP4), nibbles(p + 1)));
-    }
+    static constexpr int OFFSET = FP4_OFFSET;
+    static inline Pair unpack(const uint8_t* p, int) { return unsignedPair(_mm256_shuffle_epi8(fp4Table(), nibbles(p + 1))); }
     static inline __m256 scales(const uint8_t* p, int n) {
-        alignas(8) uint8_t e[8] = {};
-        for (int i = 0; i < n; i++) e[i] = p[i * BYTES];
-        __m256i x = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)e));
+        __m256i x = _mm256_cvtepu16_epi32(_mm_and_si128(words<BYTES>(p, n), _mm_set1_epi16(0xff)));
         // 2^(e-128); below e = 2 it is subnormal.
         __m256i normal = _mm256_slli_epi32(_mm256_sub_epi32(x, _mm256_set1_epi32(1)), 23);
         __m256i small = _mm256_sllv_epi32(_mm256_set1_epi32(0x00200000), x);
@@ -139,26 +149,35 @@ struct UnpackMXFP4 : Base {
 struct UnpackNVFP4 : Base {
     static constexpr int SUBS = 2, BYTES = 36;
     static constexpr int HALVES = 2;
+    static constexpr int OFFSET = FP4_OFFSET;
     // 8 bytes hold 16 elements: low nibbles 0-7, high nibbles 8-15.
     static inline Pair unpack(const uint8_t* p, int sub) {
         __m256i q = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i*)(p + 4 + 16 * sub)));
         __m256i twice = _mm256_permute4x64_epi64(q, 0x50);
         __m256i n = _mm256_and_si256(_mm256_srlv_epi64(twice, _mm256_setr_epi64x(0, 4, 0, 4)), _mm256_set1_epi8(15));
-        return signedPair(_mm256_shuffle_epi8(table16(VALUES_FP4), n));
+        return unsignedPair(_mm256_shuffle_epi8(fp4Table(), n));
     }
-    static inline void scales16(const uint8_t* p, int n, float* out) {
-        alignas(16) uint32_t words[4] = {};
-        for (int i = 0; i < n; i += 2) words[i / 2] = read32(p + i / 2 * BYTES);
-        __m128i bytes = _mm_load_si128((const __m128i*)words);
-        _mm256_storeu_ps(out, fromUe4m3(bytes));
-        _mm256_storeu_ps(out + 8, fromUe4m3(_mm_srli_si128(bytes, 8)));
+    static inline void scales16(const uint8_t* p, int n, __m256* low, __m256* high) {
+        __m128i bytes;
+        if (n == 8) {
+            auto at = [&](int i) __attribute__((always_inline)) { return _mm_loadu_si128((const __m128i*)(p + i * (BYTES - 4))); };
+            bytes = _mm_blend_epi32(_mm_blend_epi32(at(0), at(1), 2), _mm_blend_epi32(at(2), at(3), 8), 12);
+        } else {
+            alignas(16) uint32_t words[4] = {};
+            for (int i = 0; i < n; i += 2) words[i / 2] = read32(p + i / 2 * BYTES);
+            bytes = _mm_load_si128((const __m128i*)words);
+        }
+        // 0x7f stands for 0; the sign is not looked at.
+        const __m128i mask = _mm_set1_epi8(0x7f);
+        bytes = _mm_and_si128(bytes, mask);
+        bytes = _mm_andnot_si128(_mm_cmpeq_epi8(bytes, mask), bytes);
+        *low = fromUe4m3(bytes);
+        *high = fromUe4m3(_mm_srli_si128(bytes, 8));
     }
-    // Half the value of 8 bytes: exponent and mantissa in their float32 places, 2^120 below the value; 0x7f stands for 0.
+    // Half the value of 8 bytes: exponent and mantissa in their float32 places, 2^120 below the value.
     static inline __m256 fromUe4m3(__m128i bytes) {
-        const __m256i mask = _mm256_set1_epi32(0x7f);
-        __m256i x = _mm256_and_si256(_mm256_cvtepu8_epi32(bytes), mask);
-        x = _mm256_andnot_si256(_mm256_cmpeq_epi32(x, mask), x);
-        return _mm256_mul_ps(_mm256_castsi256_ps(_mm256_slli_epi32(x, 20)), _mm256_set1_ps(0x1p119f));
+        __m256i x = _mm256_slli_epi32(_mm256_cvtepu8_epi32(bytes), 20);
+        return _mm256_mul_ps(_mm256_castsi256_ps(x), _mm256_set1_ps(0x1p119f));
     }
 };
 
@@ -209,19 +228,20 @@ struct UnpackQ5_K : Base {
 struct UnpackQ6_K : Base {
     static constexpr int SUBS = 8, BYTES = 210;
     static constexpr int HALVES = 2;
+    static constexpr int OFFSET = 32;
     static inline Pair unpack(const uint8_t* p, int sub) {
         int h = sub / 4, r = sub % 4;
         __m256i ql = _mm256_loadu_si256((const __m256i*)(p + 64 * h + 32 * (r % 2)));
         __m256i qh = _mm256_loadu_si256((const __m256i*)(p + 128 + 32 * h));
         __m256i n = _mm256_and_si256(_mm256_srli_epi16(ql, 4 * (r / 2)), _mm256_set1_epi8(15));
         __m256i top = _mm256_and_si256(_mm256_srli_epi16(qh, 2 * r), _mm256_set1_epi8(3));
-        return signedPair(_mm256_sub_epi8(_mm256_or_si256(n, _mm256_slli_epi16(top, 4)), _mm256_set1_epi8(32)));
+        return unsignedPair(_mm256_or_si256(n, _mm256_slli_epi16(top, 4)));
     }
-    static inline void scales16(const uint8_t* p, int, float* out) {
+    static inline void scales16(const uint8_t* p, int, __m256* low, __m256* high) {
         __m256 d = _mm256_set1_ps(half(p + 208));
         __m128i s = _mm_loadu_si128((const __m128i*)(p + 192));
-        _mm256_storeu_ps(out, _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(s))));
-        _mm256_storeu_ps(out + 8, _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(s, 8)))));
+        *low = _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(s)));
+        *high = _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(s, 8))));
     }
 };
 
@@ -243,17 +263,19 @@ struct UnpackIQ4_XS : Base {
 struct UnpackQ2_0 : Base {
     static constexpr int SUBS = 2, BYTES = 18;
     static constexpr int OFFSET = 1;
-    // A byte holds 4 consecutive elements: word 2i and 2i+1 of each half come from byte i, shifted by 0 and 4 (odd: 2 and 6).
+    // A byte holds 4 consecutive elements: the even ones go to the halves of a word of 32 bits, which shifted by 2 gives the odd ones.
     static inline Pair unpack(const uint8_t* p, int sub) {
-        __m256i q = _mm256_set1_epi64x(int64_t(read64(p + 2 + 8 * sub)));
-        __m256i spread = _mm256_shuffle_epi8(
-            q, _mm256_setr_epi8(0, -1, 0, -1, 1, -1, 1, -1, 2, -1, 2, -1, 3, -1, 3, -1, 4, -1, 4, -1, 5, -1, 5, -1, 6, -1, 6,
-                                -1, 7, -1, 7, -1));
-        __m256i aligned = _mm256_mullo_epi16(spread, _mm256_set1_epi32(0x00010010));
-        const __m256i mask = _mm256_set1_epi16(3);
-        return {_mm256_and_si256(_mm256_srli_epi16(aligned, 4), mask), _mm256_and_si256(_mm256_srli_epi16(aligned, 6), mask)};
+        __m256i q = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)(p + 2 + 8 * sub)));
+        __m256i spread = _mm256_or_si256(q, _mm256_slli_epi32(q, 12));
+        const __m256i mask = _mm256_set1_epi32(0x00030003);
+        return {_mm256_and_si256(spread, mask), _mm256_and_si256(_mm256_srli_epi32(spread, 2), mask)};
     }
     static inline __m256 scales(const uint8_t* p, int n) {
+        if (n == 8) {
+            auto at = [&](int i) __attribute__((always_inline)) { return _mm_loadu_si128((const __m128i*)(p + i * (BYTES - 2))); };
+            __m128i h = _mm_blend_epi16(_mm_blend_epi16(at(0), at(1), 2), _mm_blend_epi16(at(2), at(3), 8), 12);
+            return _mm256_cvtph_ps(_mm_unpacklo_epi16(h, h));
+        }
         alignas(16) uint16_t h[8] = {};
         for (int i = 0; i < n; i++) h[i] = read16(p + i / 2 * BYTES);
         return _mm256_cvtph_ps(_mm_load_si128((const __m128i*)h));
@@ -269,13 +291,35 @@ static inline __m256i applySigns(__m256i bytes, uint32_t signs) {
     return _mm256_sub_epi8(_mm256_xor_si256(bytes, negative), negative);
 }
 
-// Indexes and signs of one stored block of a codebook type.
+// Indexes (times the size of a table's entry where that is 16) and signs of one stored block of a codebook type.
 struct Lookup {
     alignas(32) uint16_t index[64];
     alignas(32) uint8_t signs[32];
 
     inline uint32_t signsOf(int sub) const { return read32(signs + 4 * sub); }
 };
+
+// A codebook of 4-byte entries with 12 zero bytes before and after each: a load at the right distance brings an entry to any of the four
+// places of a vector, and joining them takes one `or` an entry, on any vector unit; insertions are two operations on few.
+template <int N>
+struct Spread {
+    alignas(64) uint32_t words[4 + 4 * N];
+
+    void fill(const uint32_t* grid) {
+        memset(words, 0, sizeof words);
+        for (int i = 0; i < N; i++) words[4 + 4 * i] = grid[i];
+    }
+    template <int PLACE>
+    inline __m128i at(uint32_t index16) const {
+        return _mm_loadu_si128((const __m128i*)((const uint8_t*)(words + 4 - PLACE) + index16));
+    }
+    inline __m128i four(const uint16_t* i) const {
+        return _mm_or_si128(_mm_or_si128(at<0>(i[0]), at<1>(i[1])), _mm_or_si128(at<2>(i[2]), at<3>(i[3])));
+    }
+    inline __m256i eight(const uint16_t* i) const { return _mm256_set_m128i(four(i + 4), four(i)); }
+};
+static Spread<256> SPREAD_IQ3XXS;
+static Spread<512> SPREAD_IQ3S;
 
 // Bytes of 7 sign bits, completed by the eighth that makes their number even.
 static inline __m256i evenSigns(__m256i bits) {
@@ -294,27 +338,22 @@ static inline void wordSigns(__m256i a, Lookup* work) {
     _mm256_store_si256((__m256i*)work->signs, evenSigns(b));
 }
 
+// Four entries of 8 bytes.
 static inline __m256i lookup8(const uint64_t* grid, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
-    __m128i low = _mm_insert_epi64(_mm_loadl_epi64((const __m128i*)(grid + a)), int64_t(grid[b]), 1);
-    __m128i high = _mm_insert_epi64(_mm_loadl_epi64((const __m128i*)(grid + c)), int64_t(grid[d]), 1);
-    return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
-}
-
-static inline __m128i lookup4(const uint32_t* grid, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
-    __m128i v = _mm_cvtsi32_si128(int(grid[a]));
-    v = _mm_insert_epi32(v, int(grid[b]), 1);
-    v = _mm_insert_epi32(v, int(grid[c]), 2);
-    return _mm_insert_epi32(v, int(grid[d]), 3);
+    auto two = [&](uint32_t i, uint32_t j) __attribute__((always_inline)) {
+        return _mm_castpd_si128(_mm_loadh_pd(_mm_load_sd((const double*)(grid + i)), (const double*)(grid + j)));
+    };
+    return _mm256_set_m128i(two(c, d), two(a, b));
 }
 
 // factor * (2 s + 1) of 16 nibbles s.
-static inline void oddScales(const uint8_t* p, float factor, float* out) {
+static inline void oddScales(const uint8_t* p, float factor, __m256* low, __m256* high) {
     __m128i s = _mm_loadl_epi64((const __m128i*)p);
-    const __m128i low = _mm_set1_epi8(15);
-    __m128i n = _mm_unpacklo_epi8(_mm_and_si128(s, low), _mm_and_si128(_mm_srli_epi16(s, 4), low));
+    const __m128i mask = _mm_set1_epi8(15);
+    __m128i n = _mm_unpacklo_epi8(_mm_and_si128(s, mask), _mm_and_si128(_mm_srli_epi16(s, 4), mask));
     n = _mm_add_epi8(_mm_add_epi8(n, n), _mm_set1_epi8(1));
-    _mm256_storeu_ps(out, _mm256_mul_ps(_mm256_set1_ps(factor), _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(n))));
-    _mm256_storeu_ps(out + 8, _mm256_mul_ps(_mm256_set1_ps(factor), _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(n, 8)))));
+    *low = _mm256_mul_ps(_mm256_set1_ps(factor), _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(n)));
+    *high = _mm256_mul_ps(_mm256_set1_ps(factor), _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(n, 8))));
 }
 
 struct Grid : Base {
@@ -335,9 +374,10 @@ struct UnpackIQ2_XXS : Grid {
         return signedPair(applySigns(lookup8(GRID_IQ2XXS, q[0], q[1], q[2], q[3]), work.signsOf(sub)));
     }
     static inline __m256 scales(const uint8_t* p, int) {
-        alignas(32) int s[8];
-        for (int i = 0; i < 8; i++) s[i] = 2 * (p[2 + 8 * i + 7] >> 4) + 1;
-        return _mm256_mul_ps(_mm256_set1_ps(half(p) * 0.125f), _mm256_cvtepi32_ps(_mm256_load_si256((const __m256i*)s)));
+        // The upper halves of the sign words.
+        __m256i s = _mm256_srli_epi32(_mm256_cvtepu16_epi32(words8<8>(p + 2 + 6)), 12);
+        s = _mm256_add_epi32(_mm256_add_epi32(s, s), _mm256_set1_epi32(1));
+        return _mm256_mul_ps(_mm256_set1_ps(half(p) * 0.125f), _mm256_cvtepi32_ps(s));
     }
 };
 
@@ -356,29 +396,44 @@ struct UnpackIQ2_XS : Grid {
         const uint16_t* i = work.index + 4 * sub;
         return signedPair(applySigns(lookup8(GRID_IQ2XS, i[0], i[1], i[2], i[3]), work.signsOf(sub)));
     }
-    static inline void scales16(const uint8_t* p, int, float* out) { oddScales(p + 66, half(p) * 0.125f, out); }
+    static inline void scales16(const uint8_t* p, int, __m256* low, __m256* high) { oddScales(p + 66, half(p) * 0.125f, low, high); }
 };
 
 struct UnpackIQ2_S : Grid {
     static constexpr int BYTES = 82;
     static constexpr int HALVES = 2;
-    static inline void prepare(const uint8_t*, Lookup*) {}
-    static inline Pair unpack(const uint8_t* p, int sub, const Lookup&) {
-        const uint8_t* q = p + 2 + 4 * sub;
-        uint32_t h = p[66 + sub];
-        __m256i g = lookup8(GRID_IQ2S, q[0] | (h << 8 & 0x300), q[1] | (h << 6 & 0x300), q[2] | (h << 4 & 0x300), q[3] | (h << 2 & 0x300));
-        return signedPair(applySigns(g, read32(p + 34 + 4 * sub)));
+    static inline void prepare(const uint8_t* p, Lookup* work) {
+        // Two bits of a byte for each of four indexes: byte i spread over words 4 i ... 4 i + 3, shifted by multiplication.
+        const __m256i spread = _mm256_setr_epi8(0, -1, 0, -1, 0, -1, 0, -1, 1, -1, 1, -1, 1, -1, 1, -1, 2, -1, 2, -1, 2, -1, 2, -1, 3, -1, 3,
+                                                -1, 3, -1, 3, -1);
+        const __m256i factors = _mm256_set1_epi64x(0x0004001000400100);
+        STRATA_UNROLL
+        for (int i = 0; i < 2; i++) {
+            __m256i q = _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i*)(p + 2 + 16 * i)));
+            __m256i h = _mm256_shuffle_epi8(_mm256_set1_epi32(int(read32(p + 66 + 4 * i))), spread);
+            h = _mm256_and_si256(_mm256_mullo_epi16(h, factors), _mm256_set1_epi16(0x300));
+            _mm256_store_si256((__m256i*)(work->index + 16 * i), _mm256_or_si256(q, h));
+        }
     }
-    static inline void scales16(const uint8_t* p, int, float* out) { oddScales(p + 74, half(p) * 0.125f, out); }
+    static inline Pair unpack(const uint8_t* p, int sub, const Lookup& work) {
+        const uint16_t* i = work.index + 4 * sub;
+        return signedPair(applySigns(lookup8(GRID_IQ2S, i[0], i[1], i[2], i[3]), read32(p + 34 + 4 * sub)));
+    }
+    static inline void scales16(const uint8_t* p, int, __m256* low, __m256* high) { oddScales(p + 74, half(p) * 0.125f, low, high); }
 };
 
 struct UnpackIQ3_XXS : Grid {
     static constexpr int BYTES = 98;
-    static inline void prepare(const uint8_t* p, Lookup* work) { wordSigns(_mm256_loadu_si256((const __m256i*)(p + 66)), work); }
-    static inline Pair unpack(const uint8_t* p, int sub, const Lookup& work) {
-        const uint8_t* q = p + 2 + 8 * sub;
-        __m256i g = _mm256_set_m128i(lookup4(GRID_IQ3XXS, q[4], q[5], q[6], q[7]), lookup4(GRID_IQ3XXS, q[0], q[1], q[2], q[3]));
-        return signedPair(applySigns(g, work.signsOf(sub)));
+    static inline void prepare(const uint8_t* p, Lookup* work) {
+        wordSigns(_mm256_loadu_si256((const __m256i*)(p + 66)), work);
+        STRATA_UNROLL
+        for (int i = 0; i < 4; i++) {
+            __m256i q = _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i*)(p + 2 + 16 * i)));
+            _mm256_store_si256((__m256i*)(work->index + 16 * i), _mm256_slli_epi16(q, 4));
+        }
+    }
+    static inline Pair unpack(const uint8_t*, int sub, const Lookup& work) {
+        return signedPair(applySigns(SPREAD_IQ3XXS.eight(work.index + 8 * sub), work.signsOf(sub)));
     }
     static inline __m256 scales(const uint8_t* p, int) {
         __m256i s = _mm256_srli_epi32(_mm256_loadu_si256((const __m256i*)(p + 66)), 28);
@@ -396,14 +451,12 @@ struct UnpackIQ3_S : Grid {
         for (int i = 0; i < 4; i++) {
             __m256i q = _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i*)(p + 2 + 16 * i)));
             __m256i h = _mm256_and_si256(_mm256_set1_epi16(short(read16(p + 66 + 2 * i))), bit);
-            __m256i ninth = _mm256_and_si256(_mm256_cmpeq_epi16(h, bit), _mm256_set1_epi16(256));
-            _mm256_store_si256((__m256i*)(work->index + 16 * i), _mm256_or_si256(q, ninth));
+            __m256i ninth = _mm256_and_si256(_mm256_cmpeq_epi16(h, bit), _mm256_set1_epi16(4096));
+            _mm256_store_si256((__m256i*)(work->index + 16 * i), _mm256_or_si256(_mm256_slli_epi16(q, 4), ninth));
         }
     }
     static inline Pair unpack(const uint8_t* p, int sub, const Lookup& work) {
-        const uint16_t* i = work.index + 8 * sub;
-        __m256i g = _mm256_set_m128i(lookup4(GRID_IQ3S, i[4], i[5], i[6], i[7]), lookup4(GRID_IQ3S, i[0], i[1], i[2], i[3]));
-        return signedPair(applySigns(g, read32(p + 74 + 4 * sub)));
+        return signedPair(applySigns(SPREAD_IQ3S.eight(work.index + 8 * sub), read32(p + 74 + 4 * sub)));
     }
     static inline __m256 scales(const uint8_t* p, int) {
         __m256i shift = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);

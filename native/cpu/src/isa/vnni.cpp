@@ -3,6 +3,7 @@
 #include "simd_avx512.h"
 // Later headers use the earlier ones.
 #include "float_products.h"
+#include "byte_rows.h"
 #include "quant_tiles.h"
 #include "elementwise.h"
 #include "attention.h"
@@ -14,12 +15,7 @@ const Kernels* kernels_vnni() {
     static Kernels table = {};
     if (!table.name) {
         vnni::fillFloatProducts(&table);
-        // Products in stored order are bound by memory: those of quantized types are AVX2's.
-        const Kernels* rows = kernels_avx2();
-        table.quantize = rows->quantize;
-        for (int type = 0; type < TYPE_LIMIT; type++) {
-            if (rows->panels[type]) table.dots[type] = rows->dots[type];
-        }
+        vnni::fillByteRows(&table);
         vnni::fillQuantTiles(&table);
         vnni::fillElementwise(&table);
         table.attend = vnni::attend;

@@ -58,7 +58,7 @@ void productTiles(Context& c, const Matrix& m, int begin, int end, const Row* x,
 
 Row* prepareRows(Context& c, int first, int second, const float* x, int rows, int columns) {
     Row* result = (Row*)c.take(int64_t(rows) * sizeof(Row));
-    for (int r = 0; r < rows; r++) result[r] = {x + int64_t(r) * columns, nullptr, nullptr, nullptr};
+    for (int r = 0; r < rows; r++) result[r] = {x + int64_t(r) * columns, nullptr, nullptr, nullptr, nullptr, nullptr};
     if (!quantized(c.k, first) && !quantized(c.k, second)) return result;
     const int64_t blocks = (columns / 32 + 7) / 8 * 8;
     // Rows a cache line further apart than they are long: at powers of two they would push each other out of the first cache.
@@ -66,14 +66,21 @@ Row* prepareRows(Context& c, int first, int second, const float* x, int rows, in
     int16_t* q = (int16_t*)c.take(rows * stride * 2);
     float* d = c.floats(rows * blocks);
     float* s = c.floats(rows * blocks);
+    float* h = c.floats(rows * blocks * 2);
+    // As with q, rows are kept from lying at powers of two apart.
+    const int64_t byteStride = blocks * 64 + 64;
+    int8_t* bytes = c.k.bytes ? (int8_t*)c.take(rows * byteStride) : nullptr;
     for (int r = 0; r < rows; r++) {
         result[r].q = q + r * stride;
         result[r].d = d + r * blocks;
         result[r].s = s + r * blocks;
+        result[r].h = h + r * blocks * 2;
+        result[r].bytes = bytes ? bytes + r * byteStride : nullptr;
     }
     c.rows(rows, columns, [&](int r, int) {
         const Row& row = result[r];
-        c.k.quantize(row.f, columns, (int16_t*)row.q, (float*)row.d, (float*)row.s);
+        c.k.quantize(row.f, columns, (int16_t*)row.q, (float*)row.d, (float*)row.s, (float*)row.h,
+                       (int8_t*)row.bytes);
     });
     return result;
 }
