@@ -246,8 +246,14 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
             int layer = swaps.get(i).layer();
             refresh(layer, gone[i]);
             refresh(layer, swaps.get(i).newcomer());
-            whole &= table.get(layer, gone[i]) != 0
+            boolean reached = table.get(layer, gone[i]) != 0
                     && table.get(layer, swaps.get(i).newcomer()) != 0;
+            if (!reached && shared.meets() && complete[layer]) {
+                // The processor has it: steps go on as before, larger passes fetch.
+                complete[layer] = false;
+                form++;
+            }
+            whole &= reached || shared.meets();
         }
         if (!whole) {
             refreshTable();
