@@ -6,7 +6,8 @@
 // (chosen experts, ids, rows) to mapped memory and raises its number last. The split depends on the number of misses alone, so it
 // needs no answer: `shares[misses]` experts go to the processor, those that no kernel can reach first, then by ascending number.
 // pull_blobs: reads the card's missed blobs once over the link, 16 bytes a thread and load, whatever the number of rows that use them.
-// await_answer (one block a pair): waits for the host's number and takes over the rows that the processor computed. Returns at once when
+// sum_with_answer (few rows): the weighted sum over a row's experts, the processor's rows read where the host wrote them, once its number is there.
+// await_answer (many rows, one block a pair): waits for the host's number and takes over the rows that the processor computed. Returns at once when
 // nothing was asked. Bytes over the link: the pulled blobs, rows x columns x 4 out, and the processor's pairs x columns x 4 back.
 #include "strata.cuh"
 
@@ -221,5 +222,43 @@ STRATA_KERNEL(256, await_answer, const int* ids, const u64* planned, const Meeti
         for (int k = threadIdx.x; k < columns; k += blockDim.x) {
             to[k] = load_shared_float(from + k);
         }
+    }
+}
+
+// out[row] = sum over j of weights[row][j] * result of the pair, in the order of the routing. grid (rows, columns / 256).
+STRATA_KERNEL(256, sum_with_answer, const int* ids, const u64* planned, const MeetingState* state, Question* question,
+              const u8* answer, const float* results, const float* weights, int used, int columns, float* out) {
+    const int MOST = 64;
+    __shared__ const float* rows[MOST];
+    __shared__ u8 remote[MOST];
+    wait_for_previous_kernel();
+    release_next_kernel();
+    int row = blockIdx.x;
+    bool asked = state->asked != 0;
+    u32 number = state->sequence;
+    if (asked && row == 0 && blockIdx.y == 0 && threadIdx.x == 0) {
+        question->link_nanos = (u32)(device_nanos() - state->asked_at);
+        question->timed = number;
+    }
+    if (threadIdx.x < used) {
+        int pair = row * used + threadIdx.x;
+        bool there = asked && planned[ids[pair]] == 0;
+        remote[threadIdx.x] = there;
+        rows[threadIdx.x] = (there ? (const float*)(answer + 64) : results) + (long long)pair * columns;
+        if (there) {
+            while ((int)(load_shared_word(answer) - number) < 0) {
+                sleep_briefly();
+            }
+        }
+    }
+    __syncthreads();
+    int k = blockIdx.y * 256 + threadIdx.x;
+    if (k < columns) {
+        float sum = 0.0f;
+        for (int j = 0; j < used; j++) {
+            float value = remote[j] ? load_shared_float(rows[j] + k) : rows[j][k];
+            sum += weights[row * used + j] * value;
+        }
+        out[(long long)row * columns + k] = sum;
     }
 }

@@ -6,6 +6,7 @@ import dev.strata.device.MissShare;
 import dev.strata.device.Routing;
 import dev.strata.device.Stream;
 import dev.strata.device.Tensor;
+import org.jspecify.annotations.Nullable;
 
 /** The products of one layer's experts in one pass. */
 final class CudaExpertGroups implements ExpertGroups {
@@ -22,8 +23,9 @@ final class CudaExpertGroups implements ExpertGroups {
     private final boolean capturing;
     private final long table;
     private final int pairs;
-    private final ExpertPromptKernels.@org.jspecify.annotations.Nullable Grouping grouping;
+    private final ExpertPromptKernels.@Nullable Grouping grouping;
     private long others;
+    private @Nullable MissShare answered;
     private boolean summed;
 
     CudaExpertGroups(
@@ -121,7 +123,12 @@ final class CudaExpertGroups implements ExpertGroups {
 
     @Override
     public void answer(MissShare share) {
-        if (share.meeting() != null) {
+        if (share.meeting() == null) {
+            return;
+        }
+        if (grouping == null) {
+            answered = share;
+        } else {
             misses.await(share, routing, results());
         }
     }
@@ -129,6 +136,11 @@ final class CudaExpertGroups implements ExpertGroups {
     /** Sums up, after all groups. */
     void finish() {
         if (summed) {
+            return;
+        }
+        MissShare share = answered;
+        if (share != null && share.meeting() != null) {
+            misses.sum(share, share.meeting(), routing, pairResults(), out);
             return;
         }
         if (grouping != null) {

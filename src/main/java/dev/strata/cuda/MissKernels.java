@@ -13,12 +13,14 @@ final class MissKernels {
     private final Kernel share;
     private final Kernel pull;
     private final Kernel await;
+    private final Kernel sum;
 
     MissKernels(Launcher launcher, Kernels kernels) {
         this.launcher = launcher;
         share = kernels.get("share_misses");
         pull = kernels.get("pull_blobs");
         await = kernels.get("await_answer");
+        sum = kernels.get("sum_with_answer");
     }
 
     /** Splits the routed experts and asks the host for its part. */
@@ -82,5 +84,21 @@ final class MissKernels {
                 .integer(results.columns())
                 .tensor(results)
                 .launch(await, results.rows(), 256);
+    }
+
+    /** The weighted sum over every row's experts, with what the host computed when it was asked. */
+    void sum(MissShare share, MissShare.Meeting meeting, Routing routing, long results, Tensor out) {
+        launcher.begin()
+                .address(routing.ids().address())
+                .address(share.planned().address())
+                .address(share.state().address())
+                .address(meeting.question().address())
+                .address(meeting.answer().address())
+                .address(results)
+                .tensor(routing.weights())
+                .integer(routing.used())
+                .integer(out.columns())
+                .tensor(out)
+                .launch(sum, out.rows(), Math.ceilDiv(out.columns(), 256), 1, 256, 0);
     }
 }
