@@ -108,7 +108,8 @@ public final class PromptBenchmark {
     private Map<String, Object> arm(ModelFiles files, ExpertHome.Shared experts, PromptArm arm, boolean longFirst) {
         Options set = arm.apply(options);
         Hyperparameters sizes = ModelConfigReader.hyperparameters(files);
-        NgramTable table = sizes.ngram() == null ? null : NgramTables.open(files, sizes.ngram(), TierSettings.ngram(set));
+        NgramTable rows = sizes.ngram() == null ? null : NgramTables.open(files, sizes.ngram(), TierSettings.ngram(set));
+        TimedNgramTable table = rows == null ? null : new TimedNgramTable(rows);
         int context = longPrompt + 64;
         try (Backend backend = Backends.create(set)) {
             int most = TierSettings.chunk(set, Backends.device(backend));
@@ -124,7 +125,7 @@ public final class PromptBenchmark {
                 int chunk = loaded.chunk() > 0 ? loaded.chunk() : most;
                 PromptReader reader =
                         new PromptReader(model, chunk, arena.allocate(4L * model.config().vocabulary(), 64));
-                return measure(reader, loaded.home().placement(), arm, chunk, longFirst);
+                return measure(reader, loaded.home().placement(), table, arm, chunk, longFirst);
             } finally {
                 loaded.model().close();
                 loaded.home().close();
@@ -133,9 +134,14 @@ public final class PromptBenchmark {
     }
 
     private Map<String, Object> measure(
-            PromptReader reader, @Nullable DevicePlacement placement, PromptArm arm, int chunk, boolean longFirst) {
-        Prompts longs = new Prompts(reader, placement, longPrompt, 0, hashesOnly ? 1 : LONG_READS);
-        Prompts shorts = new Prompts(reader, placement, shortPrompt, 10, hashesOnly ? 1 : SHORT_READS);
+            PromptReader reader,
+            @Nullable DevicePlacement placement,
+            @Nullable TimedNgramTable table,
+            PromptArm arm,
+            int chunk,
+            boolean longFirst) {
+        Prompts longs = new Prompts(reader, placement, table, longPrompt, 0, hashesOnly ? 1 : LONG_READS);
+        Prompts shorts = new Prompts(reader, placement, table, shortPrompt, 10, hashesOnly ? 1 : SHORT_READS);
         if (!hashesOnly) {
             reader.read(Math.min(chunk, longPrompt), 99);
         }
@@ -169,16 +175,25 @@ public final class PromptBenchmark {
     private static final class Prompts {
         private final PromptReader reader;
         private final @Nullable DevicePlacement placement;
+        private final @Nullable TimedNgramTable table;
         private final int length;
         private final int firstSeed;
         private final double[] rates;
         private long uniqueBytes;
         private String timing = "";
+        private double ngramMillis;
         private int hash;
 
-        Prompts(PromptReader reader, @Nullable DevicePlacement placement, int length, int firstSeed, int count) {
+        Prompts(
+                PromptReader reader,
+                @Nullable DevicePlacement placement,
+                @Nullable TimedNgramTable table,
+                int length,
+                int firstSeed,
+                int count) {
             this.reader = reader;
             this.placement = placement;
+            this.table = table;
             this.length = length;
             this.firstSeed = firstSeed;
             rates = new double[count];
@@ -188,9 +203,13 @@ public final class PromptBenchmark {
             if (placement != null) {
                 placement.scheduler().timing().restart();
             }
+            if (table != null) {
+                table.waitedMillis();
+            }
             for (int i = 0; i < rates.length; i++) {
                 rates[i] = reader.read(length, firstSeed + i);
             }
+            ngramMillis = table == null ? 0 : table.waitedMillis() / rates.length;
             if (placement != null) {
                 PrefillTiming told = placement.scheduler().timing();
                 uniqueBytes = told.uniqueBytes();
@@ -213,6 +232,9 @@ public final class PromptBenchmark {
             row.put("median", median());
             row.put("hash", Integer.toHexString(hash));
             row.put("streamed_gb_a_prompt", uniqueBytes / 1e9 / rates.length);
+            if (table != null) {
+                row.put("ngram_rows_ms_a_prompt", ngramMillis);
+            }
             row.put("timing", timing);
             return row;
         }

@@ -30,6 +30,9 @@ final class PromptReader {
         int[] pages = pages(length);
         model.clearSlot(0);
         long start = System.nanoTime();
+        if (length > chunk) {
+            model.expect(text, chunk, length);
+        }
         for (int past = 0; past < length; past += chunk) {
             int rows = Math.min(chunk, length - past);
             int[] wanted = past + rows == length ? new int[] {rows - 1} : new int[0];
