@@ -8,12 +8,17 @@ import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Opens files for reads at given positions, past the page cache where the file system allows it. */
 public final class BlockFiles {
     private static final Logger LOG = LoggerFactory.getLogger(BlockFiles.class);
+
+    /** Folders that were warned about, so that many shards give one warning. */
+    private static final Set<String> REFUSED = ConcurrentHashMap.newKeySet();
 
     private BlockFiles() {}
 
@@ -44,7 +49,10 @@ public final class BlockFiles {
         } catch (IOException | UnsupportedOperationException | ReflectiveOperationException refused) {
             reason = refused.toString();
         }
-        LOG.warn("{}: unbuffered reads are refused ({}), the page cache is used", file, reason);
+        Path folder = file.toAbsolutePath().getParent();
+        if (REFUSED.add(String.valueOf(folder))) {
+            LOG.warn("{}: unbuffered reads are refused ({}), the page cache is used", file, reason);
+        }
         return buffered(file);
     }
 

@@ -2,6 +2,7 @@ package dev.strata.engine;
 
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -9,6 +10,7 @@ import dev.strata.config.EngineOptions;
 import dev.strata.config.Options;
 import dev.strata.config.TierOptions;
 import dev.strata.config.TierOptions.Residence;
+import dev.strata.config.Variable;
 import dev.strata.config.Variables;
 import dev.strata.cpu.CpuBackend;
 import dev.strata.cpu.CpuSettings;
@@ -155,7 +157,23 @@ class ExpertSourceIdentityTest {
                 boolean arena = residence == Residence.RESIDENT || residence == Residence.LOW_RAM;
                 assertTrue(source instanceof TieredExpertSource == arena, residence.toString());
                 assertFalse(source.view(0, 0) == null, "everything fits into RAM");
+                assertEquals(arena, files.closeExpertViews() == 0, "views of what was copied are closed");
             }
+        }
+    }
+
+    @Test
+    void viewsStayOpenWhenTheVariableSaysSo() {
+        Options options = new Options(
+                path,
+                List.of(),
+                EngineOptions.DEFAULTS,
+                TierOptions.DEFAULTS.withResidence(Residence.RESIDENT, 0),
+                Variables.defaults().with(Variable.KEEP_MAPPING, "1"));
+        try (ModelFiles files = ModelFileOpener.open(path);
+                ExpertSource source = ExpertSources.open(files, options, false)) {
+            assertTrue(source.layers() > 0);
+            assertTrue(files.closeExpertViews() > 0);
         }
     }
 

@@ -4,14 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.strata.device.ExpertLayout;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
@@ -20,39 +16,10 @@ import org.junit.jupiter.api.Test;
 class AheadSourceTest {
     private static final ArenaLayout MODEL = Layouts.mixed(12);
 
-    private final FakeFile file = new FakeFile(content(), 4096);
-
-    private static long place(int layer, int expert) {
-        return (layer * 12L + expert) * (64 << 10);
-    }
-
-    private static byte[] content() {
-        byte[] bytes = new byte[3 * 12 * (64 << 10)];
-        for (int layer = 0; layer < 3; layer++) {
-            for (int expert = 0; expert < 12; expert++) {
-                long blob = MODEL.layout(layer).blobBytes();
-                new PatternSource(MODEL)
-                        .copyBlob(
-                                layer,
-                                expert,
-                                MemorySegment.ofArray(bytes).asSlice(place(layer, expert), blob));
-            }
-        }
-        return bytes;
-    }
+    private final FakeFile file = FileSources.patterns(MODEL);
 
     private AheadSource start() throws IOException {
-        List<BlobSlices> slices = new ArrayList<>();
-        for (int layer = 0; layer < 3; layer++) {
-            ExpertLayout layout = MODEL.layout(layer);
-            List<List<FileSlice>> blobs = new ArrayList<>();
-            for (int expert = 0; expert < 12; expert++) {
-                blobs.add(List.of(new FileSlice(0, place(layer, expert), layout.blobBytes())));
-            }
-            slices.add(new BlobSlices(layout, blobs, List.of()));
-        }
-        return AheadSource.start(
-                FileExpertSource.over(List.of(Path.of("model.gguf")), List.of(file), slices, 4));
+        return AheadSource.start(FileSources.over(MODEL, file));
     }
 
     private static void check(AheadSource source, int layer, int[] experts, Arena arena) {
