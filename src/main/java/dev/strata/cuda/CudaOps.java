@@ -103,7 +103,8 @@ final class CudaOps implements Ops, AutoCloseable {
         this.attention = new AttentionKernels(launcher, scratch, kernels, step, ropes, options, groups);
         this.decodeAttention = new DecodeAttention(launcher, scratch, kernels, step, ropes, options);
         this.index = new IndexKernels(launcher, scratch, kernels, step, ropes, attention);
-        this.delta = new DeltaKernels(launcher, scratch, kernels, step, held, new DecodeDelta(launcher, scratch, kernels, step, options));
+        this.delta = new DeltaKernels(launcher, scratch, kernels, step, held, new DecodeDelta(launcher, scratch, kernels, step, options),
+                new DeltaChunks(launcher, scratch, kernels, options));
         this.ngram = new NgramKernels(launcher, scratch, kernels, step, products, held);
         this.experts = new ExpertKernels(launcher, scratch, kernels, types, products, activations, decodeExperts);
         this.expertPrompts = new ExpertPromptKernels(launcher, scratch, kernels, types, tiles, options);

@@ -13,6 +13,7 @@ final class DeltaKernels {
     private static final int VALUES_OF_A_BLOCK = 16;
 
     private final Launcher launcher;
+    private final DeltaChunks chunks;
     private final Scratch scratch;
     private final Kernels kernels;
     private final StepRecord step;
@@ -24,8 +25,10 @@ final class DeltaKernels {
     private final Kernel shift;
     private final Kernel save;
 
-    DeltaKernels(Launcher launcher, Scratch scratch, Kernels kernels, StepRecord step, HeldStates held, DecodeDelta decode) {
+    DeltaKernels(Launcher launcher, Scratch scratch, Kernels kernels, StepRecord step, HeldStates held, DecodeDelta decode,
+            DeltaChunks chunks) {
         this.launcher = launcher;
+        this.chunks = chunks;
         this.scratch = scratch;
         this.kernels = kernels;
         this.step = step;
@@ -39,7 +42,7 @@ final class DeltaKernels {
     }
 
     /** Segments as kernels read them. */
-    private record Segments(long firstRows, long counts, long slots, int number, int longest) {}
+    record Segments(long firstRows, long counts, long slots, int number, int longest) {}
 
     void run(
             DeltaShape shape,
@@ -177,6 +180,10 @@ final class DeltaKernels {
                 .integer(channels)
                 .address(scalars)
                 .launch(prepare, Math.ceilDiv((long) rows * shape.keyHeads(), 4), 128);
+        if (!keep && out != 0 && chunks.suits(shape, segments.longest())) {
+            chunks.run(shape, convolved, scalars, state.matrices().address(), segments, out);
+            return;
+        }
         launcher.begin()
                 .address(convolved)
                 .address(scalars)

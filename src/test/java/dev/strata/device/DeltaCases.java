@@ -17,6 +17,7 @@ final class DeltaCases {
         cases.add(run(new DeltaShape(2, 4, 64, 64, 4, true, false, 1e-6f), 70));
         cases.add(run(new DeltaShape(1, 3, 128, 128, 4, false, true, 1e-6f), 5));
         cases.add(run(new DeltaShape(4, 4, 128, 128, 4, true, true, 1e-6f), 66));
+        cases.add(run(new DeltaShape(1, 2, 128, 128, 4, false, false, 1e-6f), 1100));
         cases.add(run(new DeltaShape(2, 2, 16, 32, 3, false, false, 1e-6f), 9));
         cases.add(manySequences());
         for (int accepted = 0; accepted <= 4; accepted++) {
