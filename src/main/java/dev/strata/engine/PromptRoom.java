@@ -24,6 +24,9 @@ import org.slf4j.LoggerFactory;
 final class PromptRoom {
     private static final Logger LOG = LoggerFactory.getLogger(PromptRoom.class);
 
+    /** With passes that stream from fewer rows on, steps would borrow too: nothing is lent but the ring then. */
+    private static final int LEAST_STREAMED = 64;
+
     private final @Nullable PromptMemory memory;
     private final ChunkSetting setting;
     private final int streamFrom;
@@ -45,19 +48,23 @@ final class PromptRoom {
             Backend backend, ModelOptions room, @Nullable ChunkSetting setting, PlacementSettings placement) {
         int rows = (int) Math.min(room.maxRows(), (long) room.pages() * Batch.PAGE);
         PromptMemory memory = backend.promptMemory().orElse(null);
-        if (setting == null || memory == null || rows <= placement.streamFrom()) {
+        if (setting == null
+                || memory == null
+                || rows <= placement.streamFrom()
+                || placement.streamFrom() < LEAST_STREAMED) {
             return new PromptRoom(null, new ChunkSetting(OptionalInt.of(rows), rows), placement.streamFrom(), rows);
         }
         memory.separate(placement.streamFrom() - 1, room.maxRows());
         return new PromptRoom(memory, setting, placement.streamFrom(), rows);
     }
 
-    /** Runs passes without experts: of many rows, then a small one. */
+    /** Runs passes without experts: of many rows, of the most that have memory of their own, then a small one. */
     void warm(Model model) {
         if (memory == null) {
             run(model, mostRows);
         } else {
             measure(memory, model);
+            run(model, streamFrom - 1);
         }
         run(model, 1);
     }
