@@ -13,6 +13,7 @@ import dev.strata.api.Message;
 import dev.strata.api.Prompt;
 import dev.strata.api.Tool;
 import dev.strata.api.ToolChoice;
+import dev.strata.tokenizer.SpecialTokens;
 import dev.strata.tokenizer.Tokenizer;
 import dev.strata.tokenizer.TokenizerFixtures;
 import java.io.IOException;
@@ -26,6 +27,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 
 class ChatRendererTest {
@@ -118,6 +120,63 @@ class ChatRendererTest {
             RenderedPrompt prompt = tinyRenderer.prepare(chat(golden));
             assertEquals(golden.get("rendered").asText(), prompt.text());
             assertArrayEquals(TokenizerFixtures.ids(golden.get("prompt_ids")), prompt.ids());
+        }
+    }
+
+    @Test
+    void theBeginningTokenComesOnce() {
+        Tokenizer begins = new Beginning(tiny);
+        int begin = tiny.id("<|im_start|>").orElseThrow();
+        for (String template : List.of("{{ bos_token }}Hi", "Hi")) {
+            int[] ids = ChatRenderer.of("t", template, begins, "<|im_start|>", "<|im_end|>")
+                    .encode(chat(Message.of("user", "x")));
+            assertEquals(begin, ids[0], template);
+            assertEquals(1, Arrays.stream(ids).filter(id -> id == begin).count(), template);
+        }
+    }
+
+    /** A tokenizer whose model wants a token at the beginning of every text. */
+    private record Beginning(Tokenizer inner) implements Tokenizer {
+        @Override
+        public int[] encode(String text, boolean special) {
+            return inner.encode(text, special);
+        }
+
+        @Override
+        public int[] encodeMarked(String text, char marker) {
+            return inner.encodeMarked(text, marker);
+        }
+
+        @Override
+        public List<String> markup() {
+            return inner.markup();
+        }
+
+        @Override
+        public byte[] bytes(int id) {
+            return inner.bytes(id);
+        }
+
+        @Override
+        public int vocabularySize() {
+            return inner.vocabularySize();
+        }
+
+        @Override
+        public boolean isControl(int id) {
+            return inner.isControl(id);
+        }
+
+        @Override
+        public OptionalInt id(String token) {
+            return inner.id(token);
+        }
+
+        @Override
+        public SpecialTokens specialTokens() {
+            SpecialTokens given = inner.specialTokens();
+            return new SpecialTokens(
+                    inner.id("<|im_start|>"), true, given.end(), given.padding(), given.fillInTheMiddle());
         }
     }
 

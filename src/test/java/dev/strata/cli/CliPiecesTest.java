@@ -14,10 +14,12 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -108,6 +110,26 @@ class CliPiecesTest {
         assertEquals(
                 Limits.DEFAULTS,
                 CommandLine.populateCommand(new ServerFlags()).options().limits());
+    }
+
+    @Test
+    void everyFlagOfTheServerIsExplained() throws IOException {
+        StringBuilder pages = new StringBuilder(Files.readString(Path.of("README.md")));
+        try (Stream<Path> docs = Files.list(Path.of("docs"))) {
+            for (Path page : docs.filter(path -> path.toString().endsWith(".md")).toList()) {
+                pages.append(Files.readString(page));
+            }
+        }
+        List<String> missing = new ArrayList<>();
+        for (Object flags : List.of(new ServerFlags(), new LimitFlags(), new EngineFlags())) {
+            for (CommandLine.Model.OptionSpec option :
+                    CommandLine.Model.CommandSpec.forAnnotatedObject(flags).options()) {
+                if (!pages.toString().contains("`" + option.longestName())) {
+                    missing.add(option.longestName());
+                }
+            }
+        }
+        assertEquals(List.of(), missing);
     }
 
     @Test
