@@ -4,10 +4,18 @@
 //   columns. Stored rows are on their way before the kernel waits for the one that makes its activations.
 // decode_route: norm, router product (float32), softmax and choice. A warp an expert; the block that comes last for a row chooses.
 // decode_gate_up: silu(gate x) * (up x) for every (row, expert) pair and for the shared expert. A block makes 16 values of a pair.
+// decode_hyper: what a gated residual module gives its block, after decode_products has made its low-rank values and injections.
 // decode_down: the weighted sum of the down products over a row's experts and the shared one, in that order. A block makes 16
 //   outputs, a warp takes an expert.
 // Bytes moved: every stored row once for eight activation rows; an expert's once for each pair, through the L2 cache.
 #include "decode.cuh"
+
+// Adds an output to every residual stream, as strongly as the stream takes it.
+STRATA_INLINE void inject(float* residual, float value, const float* strengths, int streams, int row, int hidden, int column) {
+    for (int s = 0; s < streams; s++) {
+        residual[((long long)row * streams + s) * hidden + column] += strengths[row * streams + s] * value;
+    }
+}
 
 struct Matrix {
     const u8* weights;
@@ -22,7 +30,8 @@ struct Matrices {
 };
 
 STRATA_KERNEL(256, decode_products, const __grid_constant__ Matrices list, int count, const float* x, const float* norm,
-              float epsilon, int rows, int columns, int stride, int sums_at, int tile_at, const float* factors) {
+              float epsilon, int parts, int rows, int columns, int stride, int sums_at, int tile_at,
+              const float* factors, int streams, float* norm_factors) {
     STRATA_DYNAMIC_SHARED(shared);
     __shared__ float partial[8][16][8];
     __shared__ float inverses[8];
@@ -42,7 +51,8 @@ STRATA_KERNEL(256, decode_products, const __grid_constant__ Matrices list, int c
     copy_async_commit();
     wait_for_previous_kernel();
     int row0 = blockIdx.y * 8, here = min(8, rows - row0), groups = (columns + 31) >> 5;
-    bring_activations(x + (long long)row0 * columns, norm, epsilon, here, columns, activations, stride, sums, inverses);
+    bring_activations(x + (long long)row0 * columns, norm, epsilon, parts, here, columns, activations, stride, sums, inverses,
+                      norm_factors == nullptr || blockIdx.x > 0 ? nullptr : norm_factors + row0 * parts);
     copy_async_wait<0>();
     __syncthreads();
     float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
@@ -75,8 +85,59 @@ STRATA_KERNEL(256, decode_products, const __grid_constant__ Matrices list, int c
         for (int w = 0; w < 8; w++) {
             sum += partial[w][output][row];
         }
-        finish(m.out + (long long)(row0 + row) * m.outputs + first + output, sum * inverses[row] * m.scale, m.mode, factors,
-               row0 + row);
+        float value = sum * inverses[row] * m.scale;
+        if (m.mode == INJECT) {
+            inject(m.out, value, factors, streams, row0 + row, m.outputs, first + output);
+        } else {
+            finish(m.out + (long long)(row0 + row) * m.outputs + first + output, value, m.mode, factors, row0 + row);
+        }
+    }
+}
+
+// A module's gates and what it reads: out[c] = mean over streams s of sigmoid(up[s * hidden + c] . low) * normed[s][c], where a residual stream
+// is normed by its factor (from the product before) and its weights. grid (hidden / 16): 8 / streams warps make 16 gates of one stream.
+STRATA_KERNEL(256, decode_hyper, const u8* up, u64 row_bytes, int type, float scale, int slot, const float* low, int rank,
+              int stride, int sums_at, int tile_at, const float* residual, const float* norm, const float* norm_factors,
+              int streams, int rows, int hidden, float* out) {
+    STRATA_DYNAMIC_SHARED(shared);
+    __shared__ float partial[8][16][8];
+    __shared__ float inverses[8];
+    release_next_kernel();
+    int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, each = 8 / streams, stream = warp / each;
+    int first = blockIdx.x * 16, own = min(16, hidden - first);
+    u16* activations = (u16*)shared;
+    float* sums = sums_at == 0 ? nullptr : (float*)(shared + sums_at);
+    u8* tile = shared + tile_at + stream * 16 * slot;
+    const u8* from = up + (u64)(stream * hidden + first) * row_bytes;
+    bring_rows(tile, slot, from, row_bytes, own, (int)row_bytes, warp % each, each);
+    copy_async_commit();
+    wait_for_previous_kernel();
+    int groups = (rank + 31) >> 5;
+    bring_activations(low, nullptr, 0.0f, 1, rows, rank, activations, stride, sums, inverses, nullptr);
+    copy_async_wait<0>();
+    __syncthreads();
+    float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    multiply_stored(type, brought(tile, slot, from, row_bytes, lane >> 2), brought(tile, slot, from, row_bytes, (lane >> 2) + 8),
+                    groups, rank, columns_of(activations, stride, sums, groups, rows), 0, warp % each, each, result);
+    float* to = &partial[warp][lane >> 2][2 * (lane & 3)];
+    to[0] = result[0];
+    to[1] = result[1];
+    to[64] = result[2];
+    to[65] = result[3];
+    __syncthreads();
+    int output = threadIdx.x >> 3, row = threadIdx.x & 7;
+    if (output < own && row < rows) {
+        float mean = 0.0f;
+        for (int s = 0; s < streams; s++) {
+            float gate = 0.0f;
+            for (int w = s * each; w < (s + 1) * each; w++) {
+                gate += partial[w][output][row];
+            }
+            int column = s * hidden + first + output;
+            mean += sigmoid(gate * inverses[row] * scale) * residual[(long long)row * streams * hidden + column] *
+                    norm_factors[row * streams + s] * norm[column];
+        }
+        out[(long long)row * hidden + first + output] = mean / streams;
     }
 }
 
@@ -273,7 +334,7 @@ STRATA_KERNEL(256, decode_gate_up, const u64* table, const int* ids, int pairs, 
     u16* activations = (u16*)shared;
     float* sums = sums_at == 0 ? nullptr : (float*)(shared + sums_at);
     x += (long long)row * columns;
-    bring_activations(x, nullptr, 0.0f, 1, columns, activations, 0, sums, &inverse);
+    bring_activations(x, nullptr, 0.0f, 1, 1, columns, activations, 0, sums, &inverse, nullptr);
     copy_async_wait<0>();
     __syncthreads();
     float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
@@ -328,7 +389,7 @@ struct Down {
 // rows first, then from x_at on its activations and from sums_at on their sums (0: none).
 STRATA_KERNEL(1024, decode_down, const u64* table, const int* ids, const float* weights, int used, int shares,
               const __grid_constant__ Down routed, const __grid_constant__ Down common, const float* h, const float* common_h,
-              const float* factors, int outputs, int add, float* out, int warp_bytes, int x_at, int sums_at) {
+              const float* factors, int outputs, int mode, const float* strengths, int streams, float* out, int warp_bytes, int x_at, int sums_at) {
     STRATA_DYNAMIC_SHARED(shared);
     __shared__ float partial[32][16];
     release_next_kernel();
@@ -387,6 +448,10 @@ STRATA_KERNEL(1024, decode_down, const u64* table, const int* ids, const float* 
             sum += partial[w][threadIdx.x];
         }
         float* to = out + (long long)row * outputs + first + threadIdx.x;
-        *to = add ? *to + sum : sum;
+        if (mode == INJECT) {
+            inject(out, sum, strengths, streams, row, outputs, first + threadIdx.x);
+        } else {
+            *to = mode == ADD ? *to + sum : sum;
+        }
     }
 }

@@ -11,7 +11,10 @@
 #define STRATA_PLAIN_READS
 #include "types.cuh"
 
-enum Mode { STORE = 0, ADD = 1, SILU = 2, TWICE_SIGMOID = 3, ADD_SCALED = 4 };
+enum Mode { STORE = 0, ADD = 1, SILU = 2, TWICE_SIGMOID = 3, ADD_SCALED = 4, INJECT = 10 };
+
+// Most parts of a row that are normed each for itself.
+const int MOST_PARTS = 4;
 
 #define STRATA_TYPE_CODE(name, T) CODE_##name,
 enum TypeCode { STRATA_EACH_TYPE(STRATA_TYPE_CODE) };
@@ -115,48 +118,63 @@ STRATA_INLINE void round_four(const float* v, u16* to, bool inside, float* sums,
     }
 }
 
-// Rows of activations, normed when there are weights for it, as float16 [rows][stride]; `inverses` gets what undoes their scaling and
-// `sums` [rows][groups] the sums of every group when it is there. All 256 threads; the caller puts a barrier behind.
-STRATA_INLINE void bring_activations(const float* x, const float* norm, float epsilon, int rows, int columns, u16* to,
-                                     int stride, float* sums, float* inverses) {
-    __shared__ float squares_of[8], most_of[8];
+// Rows of activations, normed when there are weights for it (each of `parts` equal parts for itself), as float16 [rows][stride]; `inverses`
+// gets what undoes their scaling, `sums` [rows][groups] the sums of every group and `factors` [rows][parts] those of the norm when they
+// are there. All 256 threads; the caller puts a barrier behind.
+STRATA_INLINE void bring_activations(const float* x, const float* norm, float epsilon, int parts, int rows, int columns,
+                                     u16* to, int stride, float* sums, float* inverses, float* factors) {
+    __shared__ float squares_of[8][MOST_PARTS], most_of[8][MOST_PARTS];
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     int each = rows == 1 ? 8 : rows == 2 ? 4 : rows <= 4 ? 2 : 1;  // warps a row
     int row = warp / each, part = warp % each, groups = (columns + 31) >> 5;
     const float* own = x + (long long)(row < rows ? row : 0) * columns;
-    float squares = 0.0f, most = 0.0f;
-    for (int k = 4 * (part * 32 + lane); k < columns; k += 128 * each) {
-        float v[4], w[4] = {1.0f, 1.0f, 1.0f, 1.0f};
-        four_of(own, k, columns, v);
-        if (norm != nullptr) {
-            four_of(norm, k, columns, w);
-        }
+    int length = columns / parts;
+    for (int p = 0; p < parts; p++) {
+        float squares = 0.0f, most = 0.0f;
+        int end = (p + 1) * length;
+        for (int k = p * length + 4 * (part * 32 + lane); k < end; k += 128 * each) {
+            float v[4], w[4] = {1.0f, 1.0f, 1.0f, 1.0f};
+            four_of(own, k, columns, v);
+            if (norm != nullptr) {
+                four_of(norm, k, columns, w);
+            }
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            squares += v[i] * v[i];
-            most = fmaxf(most, fabsf(v[i] * w[i]));
+            for (int i = 0; i < 4; i++) {
+                squares += v[i] * v[i];
+                most = fmaxf(most, fabsf(v[i] * w[i]));
+            }
         }
-    }
-    squares = warp_sum(squares);
-    most = warp_max(most);
-    if (lane == 0) {
-        squares_of[warp] = squares;
-        most_of[warp] = most;
+        squares = warp_sum(squares);
+        most = warp_max(most);
+        if (lane == 0) {
+            squares_of[warp][p] = squares;
+            most_of[warp][p] = most;
+        }
     }
     __syncthreads();
-    squares = 0.0f;
-    most = 0.0f;
-    for (int i = 0; i < each; i++) {
-        squares += squares_of[row * each + i];
-        most = fmaxf(most, most_of[row * each + i]);
-    }
-    float normed = norm == nullptr ? 1.0f : 1.0f / sqrtf(squares / columns + epsilon), factor, inverse;
-    fitting(most * normed, factor, inverse);
     if (row >= rows) {
         return;
     }
+    float normed[MOST_PARTS], largest = 0.0f, factor, inverse;
+#pragma unroll
+    for (int p = 0; p < MOST_PARTS; p++) {
+        float squares = 0.0f, most = 0.0f;
+        for (int i = 0; i < each && p < parts; i++) {
+            squares += squares_of[row * each + i][p];
+            most = fmaxf(most, most_of[row * each + i][p]);
+        }
+        normed[p] = norm == nullptr ? 1.0f : 1.0f / sqrtf(squares / length + epsilon);
+        largest = fmaxf(largest, most * normed[p]);
+    }
+    fitting(largest, factor, inverse);
     if (part == 0 && lane == 0) {
         inverses[row] = inverse;
+#pragma unroll
+        for (int p = 0; p < MOST_PARTS; p++) {
+            if (factors != nullptr && p < parts) {
+                factors[row * parts + p] = normed[p];
+            }
+        }
     }
     for (int base = part * 32; base < 8 * groups; base += 32 * each) {
         int k = 4 * (base + lane);
@@ -165,9 +183,14 @@ STRATA_INLINE void bring_activations(const float* x, const float* norm, float ep
         if (norm != nullptr) {
             four_of(norm, k, columns, w);
         }
+        float own_norm = normed[0];
+#pragma unroll
+        for (int p = 1; p < MOST_PARTS; p++) {
+            own_norm = k >= p * length && p < parts ? normed[p] : own_norm;
+        }
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            v[i] = v[i] * normed * w[i] * factor;
+            v[i] = v[i] * own_norm * w[i] * factor;
         }
         round_four(v, to + row * stride + k, base + lane < 8 * groups, sums == nullptr ? nullptr : sums + row * groups, k >> 5);
     }

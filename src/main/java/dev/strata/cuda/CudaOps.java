@@ -15,6 +15,7 @@ import dev.strata.device.LayerState;
 import dev.strata.device.NgramWeights;
 import dev.strata.device.NormedRows;
 import dev.strata.device.Ops;
+import dev.strata.device.Residual;
 import dev.strata.device.RouterShape;
 import dev.strata.device.Routing;
 import dev.strata.device.SharedExpert;
@@ -92,7 +93,7 @@ final class CudaOps implements Ops, AutoCloseable {
         int processors = device.multiprocessors();
         // Behind what the kernels declare themselves.
         int sharedBytes = device.sharedMemoryOfABlock() - (8 << 10);
-        this.decodeProducts = new DecodeProducts(launcher, kernels, types, options, sharedBytes);
+        this.decodeProducts = new DecodeProducts(launcher, scratch, kernels, types, options, sharedBytes);
         this.decodeExperts = new DecodeExperts(launcher, scratch, kernels, types, decodeProducts, sharedBytes);
         boolean groups = options.tensorCores() == TensorCores.GROUP
                 || (options.tensorCores() == TensorCores.AUTO && device.computeCapability() == 90);
@@ -243,6 +244,17 @@ final class CudaOps implements Ops, AutoCloseable {
         for (int i = 0; i < weights.length; i++) {
             matmul(weights[i], rows, outs[i]);
         }
+    }
+
+    @Override
+    public void matmulInto(Weight weight, Tensor in, Tensor room, Residual into) {
+        Tensor inject = into.inject();
+        if (inject == null || !decodeProducts.fits(in.rows(), weight)) {
+            Ops.super.matmulInto(weight, in, room, into);
+            return;
+        }
+        decodeProducts.inject(weight, in, inject, into.rows());
+        activations.written(into.rows());
     }
 
     @Override
@@ -417,23 +429,22 @@ final class CudaOps implements Ops, AutoCloseable {
             @Nullable SharedExpert shared,
             Tensor in,
             Routing routing,
-            Tensor out,
-            @Nullable Tensor into) {
+            Tensor room,
+            Residual into) {
         CudaExpertLayer own = (CudaExpertLayer) layer;
         ExpertLayout layout = own.layout();
         int rows = in.rows();
         if (own.placement() != null
                 || !decodeExperts.gates(layout, shared, rows)
                 || !decodeExperts.sums(layout, shared, routing.used(), rows)) {
-            Ops.super.allExperts(layer, shared, in, routing, out, into);
+            Ops.super.allExperts(layer, shared, in, routing, room, into);
             return;
         }
         long values = scratch.address(
                 "expert values, float32", 4L * rows * routing.used() * layout.intermediate());
-        Tensor target = into == null ? out : into;
         decodeExperts.gateUp(layout, own.table(), shared, in, routing, 0, layout.experts(), values);
-        decodeExperts.down(layout, own.table(), shared, routing, rows, values, target, into != null);
-        activations.written(target);
+        decodeExperts.down(layout, own.table(), shared, routing, rows, values, into);
+        activations.written(into.rows());
     }
 
     @Override
@@ -459,7 +470,11 @@ final class CudaOps implements Ops, AutoCloseable {
 
     @Override
     public void hyperMix(HyperWeights weights, Tensor residual, Tensor out, @Nullable Tensor inject) {
-        rows.hyperMix(weights, residual, out, inject);
+        if (decodeProducts.mixes(weights, residual.rows())) {
+            decodeProducts.mix(weights, residual, out, inject);
+        } else {
+            rows.hyperMix(weights, residual, out, inject);
+        }
         activations.written(out);
     }
 

@@ -2,6 +2,7 @@ package dev.strata.cuda;
 
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.NormedRows;
+import dev.strata.device.Residual;
 import dev.strata.device.RouterShape;
 import dev.strata.device.Routing;
 import dev.strata.device.SharedExpert;
@@ -236,7 +237,7 @@ final class DecodeExperts {
                 DecodeShapes.aligned(end + (sums ? 4 * DecodeShapes.groups(columns) : 0)));
     }
 
-    /** The weighted sum of the down products over every row's experts and the shared one, to {@code out} or added to it. */
+    /** The weighted sum of the down products over every row's experts and the shared one, added to a residual. */
     void down(
             ExpertLayout layout,
             long table,
@@ -244,8 +245,7 @@ final class DecodeExperts {
             Routing routing,
             int rows,
             long values,
-            Tensor out,
-            boolean add) {
+            Residual into) {
         DownLayout where = downLayout(layout, shared);
         int warps = routing.used() + (shared == null ? 0 : 1);
         int columns = layout.intermediate();
@@ -271,8 +271,10 @@ final class DecodeExperts {
                 .address(shared == null ? 0 : sharedValues(rows, shared))
                 .address(shared == null ? 0 : sharedFactors())
                 .integer(layout.hidden())
-                .flag(add)
-                .tensor(out)
+                .integer((into.inject() == null ? ProductMode.ADD : ProductMode.INJECT).code())
+                .tensor(into.inject())
+                .integer(into.inject() == null ? 0 : into.inject().columns())
+                .tensor(into.rows())
                 .integer(where.bytes())
                 .integer(where.xAt())
                 .integer(where.sumsAt())

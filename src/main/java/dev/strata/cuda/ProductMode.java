@@ -10,7 +10,9 @@ enum ProductMode {
     ADD_SCALED(4),
     STORE_F16(5),
     /** silu(even octets) * odd octets of the outputs, as float16. */
-    SWIGLU_F16(6);
+    SWIGLU_F16(6),
+    /** Adds to every residual stream, times a factor a row and stream. Of decode.cu alone. */
+    INJECT(10);
 
     private final int code;
 

@@ -109,7 +109,7 @@ final class TileProducts {
                 && columns % 2 == 0
                 && switch (mode) {
                     case STORE, ADD, ADD_SCALED, STORE_F16, SWIGLU_F16 -> true;
-                    case SILU, TWICE_SIGMOID -> false;
+                    case SILU, TWICE_SIGMOID, INJECT -> false;
                 };
     }
 

@@ -49,6 +49,20 @@ public interface Ops {
     /** into[r] += scale * W in[r]. */
     void matmulAdd(Weight weight, Tensor in, Tensor into);
 
+    /**
+     * Adds scale * W in[r] to a residual.
+     *
+     * @param room for [rows, outputs]
+     */
+    default void matmulInto(Weight weight, Tensor in, Tensor room, Residual into) {
+        if (into.inject() == null) {
+            matmulAdd(weight, in, into.rows());
+        } else {
+            matmul(weight, in, room);
+            into.add(this, room);
+        }
+    }
+
     /** into += addend, same shape. */
     void add(Tensor addend, Tensor into);
 
@@ -185,22 +199,22 @@ public interface Ops {
     void sharedExpert(SharedExpert expert, Tensor in, Tensor into);
 
     /**
-     * Routed experts and the shared one: {@code out} gets their sum, or {@code into} has it added and {@code out} is room for it.
+     * Routed experts and the shared one: their sum is added to a residual.
+     *
+     * @param room for [rows, hidden]
      */
     default void allExperts(
             ExpertLayer layer,
             @Nullable SharedExpert shared,
             Tensor in,
             Routing routing,
-            Tensor out,
-            @Nullable Tensor into) {
-        experts(layer, in, routing, out);
+            Tensor room,
+            Residual into) {
+        experts(layer, in, routing, room);
         if (shared != null) {
-            sharedExpert(shared, in, out);
+            sharedExpert(shared, in, room);
         }
-        if (into != null) {
-            add(out, into);
-        }
+        into.add(this, room);
     }
 
     /**

@@ -7,6 +7,7 @@ import dev.strata.device.HostTensor;
 import dev.strata.device.LayerState;
 import dev.strata.device.NormedRows;
 import dev.strata.device.Ops;
+import dev.strata.device.Residual;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
 import dev.strata.model.Workspace.Region;
@@ -94,7 +95,7 @@ final class AttentionBlock implements MixerBlock {
     }
 
     @Override
-    public void forward(NormedRows x, Batch batch, Tensor out, boolean add) {
+    public void forward(NormedRows x, Batch batch, Tensor room, Residual into) {
         int rows = x.rows().rows();
         Tensor q = queries.rows(rows);
         Tensor g = gates == null ? null : gates.rows(rows);
@@ -109,11 +110,7 @@ final class AttentionBlock implements MixerBlock {
         LayerState.Selection selection = selector == null ? null : selector.select(batch);
         Tensor a = ops.attend(
                 shape, p, k, v, norms.queryHead(), norms.keyHead(), kv, selection, batch, q, g, attended.rows(rows));
-        if (add) {
-            ops.matmulAdd(output, a, out);
-        } else {
-            ops.matmul(output, a, out);
-        }
+        ops.matmulInto(output, a, room, into);
     }
 
     private Tensor[] projectionsOf(int rows, Tensor p, Tensor k, Tensor v) {

@@ -7,6 +7,7 @@ import dev.strata.device.DeltaWeights;
 import dev.strata.device.LayerState;
 import dev.strata.device.NormedRows;
 import dev.strata.device.Ops;
+import dev.strata.device.Residual;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
 import dev.strata.model.Workspace.Region;
@@ -61,7 +62,7 @@ final class DeltaNetBlock implements MixerBlock {
     }
 
     @Override
-    public void forward(NormedRows x, Batch batch, Tensor out, boolean add) {
+    public void forward(NormedRows x, Batch batch, Tensor room, Residual into) {
         int rows = x.rows().rows();
         Tensor channels = projected.rows(rows);
         Tensor z = gates.rows(rows);
@@ -69,11 +70,7 @@ final class DeltaNetBlock implements MixerBlock {
         Tensor alpha = alphas.rows(rows);
         ops.matmulAll(inputs, x, new Tensor[] {channels, z, beta, alpha});
         ops.deltaNet(shape, small, channels, z, beta, alpha, state, batch, result.rows(rows));
-        if (add) {
-            ops.matmulAdd(output, result.rows(rows), out);
-        } else {
-            ops.matmul(output, result.rows(rows), out);
-        }
+        ops.matmulInto(output, result.rows(rows), room, into);
     }
 
     @Override

@@ -4,6 +4,7 @@ import dev.strata.device.Backend;
 import dev.strata.device.ExpertLayer;
 import dev.strata.device.NormedRows;
 import dev.strata.device.Ops;
+import dev.strata.device.Residual;
 import dev.strata.device.RouterShape;
 import dev.strata.device.Routing;
 import dev.strata.device.SharedExpert;
@@ -74,13 +75,15 @@ final class ExpertBlock {
     }
 
     /**
-     * Writes the experts' sum for every row of {@code x} to {@code out}, or adds it to {@code into} and uses {@code out} as room.
+     * Adds the experts' sum for every row of {@code x} to {@code into}.
+     *
+     * @param room for the sum, [rows, hidden]
      */
-    void forward(NormedRows x, Tensor out, @Nullable Tensor into) {
+    void forward(NormedRows x, Tensor room, Residual into) {
         Tensor read = ops.route(shape, router, x, logits.rows(x.rows().rows()), routing);
         if (ahead != null) {
             ahead.guess(read);
         }
-        ops.allExperts(experts, shared, read, routing, out, into);
+        ops.allExperts(experts, shared, read, routing, room, into);
     }
 }

@@ -3,6 +3,7 @@ package dev.strata.model;
 import dev.strata.device.Backend;
 import dev.strata.device.HyperWeights;
 import dev.strata.device.Ops;
+import dev.strata.device.Residual;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
 import org.jspecify.annotations.Nullable;
@@ -54,8 +55,8 @@ final class HyperBlock {
         ops.hyperMix(weights, residual, x, weights.inject() == null ? null : scalars.rows(residual.rows()));
     }
 
-    /** Adds the block's output to every stream; follows {@link #mix} of the same rows. */
-    void inject(Tensor y, Tensor residual) {
-        ops.hyperInject(y, scalars.rows(residual.rows()), residual);
+    /** How the block's output is added to every stream; follows {@link #mix} of the same rows. */
+    Residual injection(Tensor residual) {
+        return new Residual(residual, scalars.rows(residual.rows()));
     }
 }

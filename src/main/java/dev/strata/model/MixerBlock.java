@@ -3,6 +3,7 @@ package dev.strata.model;
 import dev.strata.device.Batch;
 import dev.strata.device.LayerState;
 import dev.strata.device.NormedRows;
+import dev.strata.device.Residual;
 import dev.strata.device.Tensor;
 import java.util.List;
 
@@ -11,9 +12,10 @@ interface MixerBlock {
     /**
      * Computes the block's output for every row of {@code x} [rows, hidden], normed where it says so.
      *
-     * @param out receives the output, or has it added when {@code add}
+     * @param room for the output, [rows, hidden]
+     * @param into has the output added
      */
-    void forward(NormedRows x, Batch batch, Tensor out, boolean add);
+    void forward(NormedRows x, Batch batch, Tensor room, Residual into);
 
     /** What the block keeps between passes. */
     List<LayerState> states();

@@ -4,6 +4,7 @@ import dev.strata.device.Backend;
 import dev.strata.device.Batch;
 import dev.strata.device.LayerState;
 import dev.strata.device.NormedRows;
+import dev.strata.device.Residual;
 import dev.strata.device.Tensor;
 import java.util.List;
 
@@ -40,8 +41,9 @@ final class PlainLayer {
         int rows = x.rows();
         Tensor h = normed.rows(rows);
         Tensor y = output.rows(rows);
-        mixer.forward(new NormedRows(x, inputNorm, epsilon, h), batch, x, true);
-        experts.forward(new NormedRows(x, secondNorm, epsilon, h), y, x);
+        Residual residual = Residual.plain(x);
+        mixer.forward(new NormedRows(x, inputNorm, epsilon, h), batch, y, residual);
+        experts.forward(new NormedRows(x, secondNorm, epsilon, h), y, residual);
     }
 
     List<LayerState> states() {

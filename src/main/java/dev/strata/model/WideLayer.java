@@ -54,11 +54,9 @@ final class WideLayer {
         Tensor x = input.rows(residual.rows());
         Tensor y = output.rows(residual.rows());
         mixerResidual.mix(residual, x);
-        mixer.forward(NormedRows.plain(x), batch, y, false);
-        mixerResidual.inject(y, residual);
+        mixer.forward(NormedRows.plain(x), batch, y, mixerResidual.injection(residual));
         expertResidual.mix(residual, x);
-        experts.forward(NormedRows.plain(x), y, null);
-        expertResidual.inject(y, residual);
+        experts.forward(NormedRows.plain(x), y, expertResidual.injection(residual));
     }
 
     List<LayerState> states() {

@@ -29,12 +29,17 @@ final class FusedCases {
             cases.add(route(new RouterShape(512, 10, true, 2.5f), QuantType.F32, rows, true));
             cases.add(route(new RouterShape(60, 4, false, 1), QuantType.BF16, rows, false));
         }
-        for (int rows : new int[] {1, 3, 30}) {
+        for (int rows : new int[] {1, 3, 10}) {
             for (QuantType type : new QuantType[] {QuantType.Q4_0, QuantType.NVFP4, QuantType.Q4_K, QuantType.IQ3_S}) {
                 cases.add(experts(type, type, rows, null, false));
                 cases.add(experts(type, QuantType.Q6_K, rows, QuantType.Q8_0, true));
             }
             cases.add(experts(QuantType.BF16, QuantType.BF16, rows, QuantType.BF16, false));
+        }
+        for (int rows : new int[] {1, 3, 8, 11}) {
+            cases.add(inject(rows, QuantType.Q8_0));
+            cases.add(hyper(rows, 4, QuantType.Q8_0, 320));
+            cases.add(hyper(rows, 2, QuantType.Q4_K, 256));
         }
         for (KvFormat format : new KvFormat[] {KvFormat.F16, KvFormat.INT8, KvFormat.F32}) {
             for (int past : new int[] {0, 63, 64, 450}) {
@@ -131,9 +136,9 @@ final class FusedCases {
     }
 
     private static OpCase experts(
-            QuantType type, QuantType down, int rows, @Nullable QuantType shared, boolean add) {
+            QuantType type, QuantType down, int rows, @Nullable QuantType shared, boolean inject) {
         String name = PREFIX + "experts " + type + " and " + down + ", " + rows + " rows"
-                + (shared == null ? "" : ", shared " + shared) + (add ? ", added" : "");
+                + (shared == null ? "" : ", shared " + shared) + (inject ? ", injected" : "");
         return new OpCase(name, Kind.PRODUCT, f -> {
             int hidden = 256;
             int inner = 256;
@@ -153,10 +158,38 @@ final class FusedCases {
                             f.weight(shared, 288, hidden, 0.6f),
                             f.weight(shared, hidden, 288),
                             rows == 3 ? null : f.parameter(1, hidden, 0, 0.2));
+            Residual into = inject
+                    ? new Residual(f.input(rows, 4 * hidden), f.input(rows, 4))
+                    : Residual.plain(f.input(rows, hidden));
+            f.ops().allExperts(layer, common, f.input(rows, hidden), routing, f.output(rows, hidden), into);
+            return new float[][] {f.read(into.rows())};
+        });
+    }
+
+    private static OpCase inject(int rows, QuantType type) {
+        return new OpCase(PREFIX + "product of " + rows + " rows into streams", Kind.PRODUCT, f -> {
+            Residual into = new Residual(f.input(rows, 4 * 40), f.input(rows, 4));
+            f.ops().matmulInto(f.weight(type, 40, 96, 0.4f), f.input(rows, 96), f.output(rows, 40), into);
+            return new float[][] {f.read(into.rows())};
+        });
+    }
+
+    private static OpCase hyper(int rows, int streams, QuantType type, int rank) {
+        String name = PREFIX + "gated residual of " + rows + " rows, " + streams + " streams, " + type;
+        return new OpCase(name, Kind.PRODUCT, f -> {
+            int hidden = 256;
+            HyperWeights weights = new HyperWeights(
+                    streams,
+                    f.parameter(1, streams * hidden, 1, 0.3),
+                    f.weight(type, rank, streams * hidden, 0.1f),
+                    f.weight(type, streams * hidden, rank),
+                    f.weight(QuantType.BF16, streams, streams * hidden),
+                    1e-6f);
+            Tensor residual = f.input(rows, streams * hidden, 2);
             Tensor out = f.output(rows, hidden);
-            Tensor into = add ? f.input(rows, hidden) : null;
-            f.ops().allExperts(layer, common, f.input(rows, hidden), routing, out, into);
-            return new float[][] {f.read(into == null ? out : into)};
+            Tensor inject = f.output(rows, streams);
+            f.ops().hyperMix(weights, residual, out, inject);
+            return new float[][] {f.read(out), f.read(inject)};
         });
     }
 
