@@ -103,7 +103,7 @@ final class CudaOps implements Ops, AutoCloseable {
         this.rows = new RowKernels(launcher, scratch, kernels, products);
         this.attention = new AttentionKernels(launcher, scratch, kernels, step, ropes, options, groups);
         this.decodeAttention = new DecodeAttention(launcher, scratch, kernels, step, ropes, options);
-        this.index = new IndexKernels(launcher, scratch, kernels, step, ropes, attention);
+        this.index = new IndexKernels(launcher, scratch, kernels, step, ropes, attention, options);
         this.delta = new DeltaKernels(launcher, scratch, kernels, step, held, new DecodeDelta(launcher, scratch, kernels, step, options),
                 new DeltaChunks(launcher, scratch, kernels, options));
         this.ngram = new NgramKernels(launcher, scratch, kernels, step, products, held);

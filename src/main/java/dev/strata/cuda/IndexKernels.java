@@ -1,6 +1,7 @@
 package dev.strata.cuda;
 
 import dev.strata.device.AttentionShape;
+import dev.strata.device.Batch;
 import dev.strata.device.IndexerShape;
 import dev.strata.device.Tensor;
 
@@ -9,13 +10,19 @@ final class IndexKernels {
     private static final long SCORE_BYTES = 256L << 20;
     private static final int MOST_HEAD_SIZE = 256;
 
+    // Of index_prompt.cu: parts of 128 keys and 64 queries.
+    private static final int PROMPT_HEAD_SIZE = 128;
+    private static final int PROMPT_SHARED_BYTES = 2 * (128 + 64) * 2 * PROMPT_HEAD_SIZE;
+
     private final Launcher launcher;
     private final Scratch scratch;
     private final StepRecord step;
     private final RopeTables ropes;
     private final AttentionKernels attention;
+    private final CudaOptions options;
     private final Kernel append;
     private final Kernel score;
+    private final Kernel scorePrompt;
     private final Kernel choose;
 
     IndexKernels(
@@ -24,14 +31,17 @@ final class IndexKernels {
             Kernels kernels,
             StepRecord step,
             RopeTables ropes,
-            AttentionKernels attention) {
+            AttentionKernels attention,
+            CudaOptions options) {
         this.launcher = launcher;
         this.scratch = scratch;
         this.step = step;
         this.ropes = ropes;
         this.attention = attention;
+        this.options = options;
         this.append = kernels.get("index_keys");
         this.score = kernels.get("index_scores", sharedBytes(MOST_HEAD_SIZE));
+        this.scorePrompt = kernels.get("index_scores_prompt", PROMPT_SHARED_BYTES);
         this.choose = kernels.get("index_choose");
     }
 
@@ -86,30 +96,44 @@ final class IndexKernels {
         long scores = scratch.address("index scores", 4L * rowsAtOnce * blocks);
         for (int first = 0; first < queries.rows(); first += rowsAtOnce) {
             int end = Math.min(queries.rows(), first + rowsAtOnce);
-            launcher.begin()
-                    .tensor(rotated)
-                    .integer(shape.heads())
-                    .integer(shape.headSize())
-                    .integer(shape.block())
-                    .address(index.pooled().address())
-                    .address(step.firstRows())
-                    .address(step.counts())
-                    .address(step.pasts())
-                    .address(step.segmentBases())
-                    .address(step.pages())
-                    .integer(first)
-                    .integer(end)
-                    .address(scores)
-                    .integer(blocks)
-                    .launch(
-                            score,
-                            Math.ceilDiv(blocks, 64),
-                            Math.ceilDiv(Math.min(step.longestSegment(), end - first), 32),
-                            step.segments(),
-                            256,
-                            sharedBytes(shape.headSize()));
+            score(shape, rotated, index, first, end, scores, blocks);
             chooseRows(shape, selection, scores, blocks, first, end);
         }
+    }
+
+    private void score(
+            IndexerShape shape,
+            Tensor queries,
+            CudaStates.Index index,
+            int first,
+            int end,
+            long scores,
+            int blocks) {
+        boolean prompt = options.precision() == Precision.MIXED
+                && shape.headSize() == PROMPT_HEAD_SIZE
+                && (options.deterministic() || step.longestSegment() > Batch.MAX_WINDOW);
+        launcher.begin().tensor(queries).integer(shape.heads());
+        if (!prompt) {
+            launcher.integer(shape.headSize());
+        }
+        launcher.integer(shape.block())
+                .address(index.pooled().address())
+                .address(step.firstRows())
+                .address(step.counts())
+                .address(step.pasts())
+                .address(step.segmentBases())
+                .address(step.pages())
+                .integer(first)
+                .integer(end)
+                .address(scores)
+                .integer(blocks)
+                .launch(
+                        prompt ? scorePrompt : score,
+                        Math.ceilDiv(blocks, prompt ? 128 : 64),
+                        Math.ceilDiv(Math.min(step.longestSegment(), end - first), prompt ? 64 : 32),
+                        step.segments(),
+                        256,
+                        prompt ? PROMPT_SHARED_BYTES : sharedBytes(shape.headSize()));
     }
 
     private void chooseRows(

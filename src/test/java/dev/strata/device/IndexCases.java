@@ -15,6 +15,7 @@ final class IndexCases {
         cases.add(sparse(4, 16, 4, 8, 70, 0));
         cases.add(sparse(2, 32, 4, 4, 5, 126));
         cases.add(sparse(4, 128, 4, 16, 3, 200));
+        cases.add(sparse(4, 128, 4, 16, 100, 70));
         cases.add(sparse(1, 64, 16, 2, 3, 190));
         cases.add(sparse(4, 32, 4, 1, 9, 63));
         cases.add(rolledBack());

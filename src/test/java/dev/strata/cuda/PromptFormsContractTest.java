@@ -4,8 +4,8 @@ import dev.strata.device.Backend;
 import dev.strata.device.OpCase;
 import dev.strata.device.OpsContract;
 
-/** Prompts through the delta rule in chunks against the reference, which takes token by token. */
-class DeltaChunksContractTest extends OpsContract {
+/** What prompts compute on tensor cores in their own way: the delta rule in chunks, scores of the block selector. */
+class PromptFormsContractTest extends OpsContract {
     @Override
     protected Backend create() {
         return Cards.open(CudaOptions.defaults());
@@ -13,7 +13,7 @@ class DeltaChunksContractTest extends OpsContract {
 
     @Override
     protected boolean wanted(OpCase test) {
-        return test.name().matches("delta net .* 128 x 128, .*(66|1100) rows");
+        return test.name().matches("delta net .* 128 x 128, .*(66|1100) rows|sparse .* heads of 128, .*");
     }
 
     @Override
