@@ -20,6 +20,8 @@ import org.jspecify.annotations.Nullable;
  * nothing runs until {@link #step} picks one ready operation, or until a blocking call needs it.
  */
 public final class FakeDevice implements Device {
+    private static final long LARGE_COPY = 64 << 10;
+
     private record Retired(AutoCloseable memory, FakeEvent event, long number) {}
 
     private final Object lock = new Object();
@@ -37,6 +39,7 @@ public final class FakeDevice implements Device {
     private long hidden;
     private int events;
     private boolean recording = true;
+    private long largestCopy = Long.MAX_VALUE;
 
     private FakeDevice(long capacity, @Nullable RandomGenerator random, long bytesPerSecond) {
         this.capacity = capacity;
@@ -67,6 +70,12 @@ public final class FakeDevice implements Device {
     /** Stops keeping the list of calls, for long benchmarks. */
     public FakeDevice withoutCalls() {
         recording = false;
+        return this;
+    }
+
+    /** Copies of blobs move nothing: a card's copy engine takes no time of the processor, so benchmarks of what feeds it leave them out. */
+    public FakeDevice withoutLargeCopies() {
+        largestCopy = LARGE_COPY;
         return this;
     }
 
@@ -365,7 +374,11 @@ public final class FakeDevice implements Device {
                 (FakeStream) stream,
                 source.byteSize(),
                 "copy to the device",
-                () -> to.copyFrom(source));
+                () -> {
+                    if (source.byteSize() < largestCopy) {
+                        to.copyFrom(source);
+                    }
+                });
     }
 
     @Override
