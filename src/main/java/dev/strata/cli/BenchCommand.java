@@ -5,6 +5,7 @@ import dev.strata.config.EngineOptions;
 import dev.strata.config.Options;
 import dev.strata.device.KvFormat;
 import dev.strata.engine.Benchmark;
+import dev.strata.engine.DecodeTraffic;
 import dev.strata.engine.ModelSession;
 import java.io.PrintWriter;
 import java.util.ArrayList;
@@ -83,20 +84,22 @@ final class BenchCommand implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         try (ModelSession session = ModelSession.open(options)) {
             Benchmark benchmark = new Benchmark(session, chunk);
+            DecodeTraffic traffic = DecodeTraffic.of(session, options.engine().kv());
             List<Benchmark.Row> rows = new ArrayList<>();
             for (int length : prompts) {
                 rows.add(benchmark.run(length, decode, repeats));
             }
             if (json) {
-                out.println(JsonText.of(report(session, rows)));
+                out.println(JsonText.of(report(session, traffic, rows)));
             } else {
-                table(out, session, rows);
+                table(out, session, traffic, rows);
             }
         }
         return 0;
     }
 
-    private static void table(PrintWriter out, ModelSession session, List<Benchmark.Row> rows) {
+    private static void table(
+            PrintWriter out, ModelSession session, DecodeTraffic traffic, List<Benchmark.Row> rows) {
         out.println(session.model().config().name() + " on " + session.backend().description());
         out.printf("%8s %8s %12s %12s %12s %12s%n", "prompt", "decode", "prompt ms", "tok/s", "decode ms", "tok/s");
         for (Benchmark.Row row : rows) {
@@ -109,11 +112,25 @@ final class BenchCommand implements Callable<Integer> {
                     row.promptPerSecond(),
                     row.decodeMillis(),
                     row.decodePerSecond());
+            traffic.bandwidth()
+                    .ifPresent(rate -> out.printf(
+                            Locale.ROOT,
+                            "%8s decode moves %.3f GB a token: %.1f %% of the measured %.0f GB/s%n",
+                            "",
+                            bytes(traffic, row) / 1e9,
+                            100 * bytes(traffic, row) * row.decodePerSecond() / rate,
+                            rate / 1e9));
         }
         out.flush();
     }
 
-    private static Map<String, Object> report(ModelSession session, List<Benchmark.Row> rows) {
+    /** Of a step in the middle of what was written. */
+    private static double bytes(DecodeTraffic traffic, Benchmark.Row row) {
+        return traffic.bytes(row.promptTokens() + row.decodeTokens() / 2.0);
+    }
+
+    private static Map<String, Object> report(
+            ModelSession session, DecodeTraffic traffic, List<Benchmark.Row> rows) {
         List<Object> results = new ArrayList<>();
         for (Benchmark.Row row : rows) {
             Map<String, Object> values = new LinkedHashMap<>();
@@ -124,12 +141,16 @@ final class BenchCommand implements Callable<Integer> {
             values.put("prompt_per_second", row.promptPerSecond());
             values.put("decode_ms", row.decodeMillis());
             values.put("decode_per_second", row.decodePerSecond());
+            values.put("decode_bytes_per_token", Math.round(bytes(traffic, row)));
+            traffic.bandwidth()
+                    .ifPresent(rate -> values.put("decode_bandwidth_share", bytes(traffic, row) * row.decodePerSecond() / rate));
             results.add(values);
         }
         Map<String, Object> report = new LinkedHashMap<>();
         report.put("model", session.model().config().name());
         report.put("backend", session.backend().name());
         report.put("backend_description", session.backend().description());
+        traffic.bandwidth().ifPresent(rate -> report.put("device_bytes_per_second", Math.round(rate)));
         report.put("results", results);
         return report;
     }

@@ -57,7 +57,7 @@ record DecodeBound(double vram, double link, double ram, long mixerBytes) {
     }
 
     /** Weights that every step reads whatever the router chooses. */
-    private static long mixerBytes(ModelFiles files) {
+    static long mixerBytes(ModelFiles files) {
         long bytes = 0;
         long embedding = 0;
         boolean output = false;
@@ -75,7 +75,8 @@ record DecodeBound(double vram, double link, double ram, long mixerBytes) {
         return output ? bytes : bytes + embedding;
     }
 
-    private static double vram(Device device) {
+    /** Bytes a second that device memory gives and takes in copies. */
+    static double vram(Device device) {
         try (Buffer from = device.allocate(SPAN, "rate probe");
                 Buffer to = device.allocate(SPAN, "rate probe");
                 Stream stream = device.newStream("rate probe");

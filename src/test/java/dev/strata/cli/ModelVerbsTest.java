@@ -58,6 +58,18 @@ class ModelVerbsTest {
     }
 
     @Test
+    void benchCountsWhatAStepMoves() {
+        Run run = run(
+                "bench", "--model", SMALL, "--backend", "reference", "--prompt", "9", "--decode", "3", "--repeats", "1",
+                "--json");
+        assertEquals(0, run.code, run.err);
+        Map<String, Object> json = JsonFile.parse("bench", run.out);
+        Map<?, ?> row = (Map<?, ?>) JsonFile.list(json, "results").getFirst();
+        long bytes = ((Number) row.get("decode_bytes_per_token")).longValue();
+        assertTrue(bytes > 10_000 && bytes < 10_000_000, row.toString());
+    }
+
+    @Test
     void inspectReadsFolders() {
         Run run = run("inspect", SMALL);
         assertEquals(0, run.code, run.err);
