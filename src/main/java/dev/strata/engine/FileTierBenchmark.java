@@ -2,6 +2,7 @@ package dev.strata.engine;
 
 import dev.strata.config.Options;
 import dev.strata.decode.DevicePlacement;
+import dev.strata.expert.AheadSource;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.DriveProbe;
 import dev.strata.expert.FileReads;
@@ -118,6 +119,11 @@ public final class FileTierBenchmark {
         }
         row.put("answer_tokens", answerTokens);
         row.put("tok_per_s", rates);
+        if (session.home().experts() instanceof TieredExpertSource tiered
+                && tiered.rest() instanceof AheadSource ahead) {
+            row.put("blobs_read_ahead", ahead.guessed());
+            row.put("blobs_read_ahead_used", ahead.used());
+        }
         ReadCounters.Snapshot read = snapshot(session).since(before);
         if (read.requests() > 0) {
             row.put("read_over_asked", read.bytes() / (double) Math.max(1, read.usefulBytes()));
