@@ -11,8 +11,10 @@ namespace strata {
 
 // Rows that one dot call takes.
 constexpr int MAX_DOT_ROWS = 8;
-// Largest value of a quantized activation, for which the bytes below exist. Unpacked weights have at most 8 bits: 32 products stay below 2^31.
-constexpr int ACTIVATION_LIMIT = 127 * 256;
+// Largest value of a quantized activation. Unpacked weights have at most 8 bits: 32 products stay below 2^31.
+constexpr int ACTIVATION_LIMIT = 32767;
+// The same where a high and a low signed byte have to hold it.
+constexpr int BYTES_LIMIT = 127 * 256 + 127;
 
 // One activation row in the form that a type's products read: float32, or quantized.
 struct Row {

@@ -8,6 +8,7 @@
 
 namespace strata::STRATA_NS {
 
+template <int LIMIT>
 static void quantize(const float* x, int n, int16_t* q, float* d, float* s, float* h, int8_t*) {
     int blocks = n / 32;
     for (int b = 0; b < blocks; b++, x += 32, q += 32) {
@@ -20,7 +21,7 @@ static void quantize(const float* x, int n, int16_t* q, float* d, float* s, floa
         __m128 m = _mm_max_ps(_mm256_castps256_ps128(most), _mm256_extractf128_ps(most, 1));
         m = _mm_max_ps(m, _mm_movehl_ps(m, m));
         float highest = _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
-        __m256 factor = _mm256_set1_ps(highest > 0 ? ACTIVATION_LIMIT / highest : 0.0f);
+        __m256 factor = _mm256_set1_ps(highest > 0 ? LIMIT / highest : 0.0f);
         __m256i even[2], odd[2];
         __m256i total[2];
         for (int i = 0; i < 2; i++) {
@@ -38,7 +39,7 @@ static void quantize(const float* x, int n, int16_t* q, float* d, float* s, floa
         t = _mm256_hadd_epi32(t, t);
         __m128i u = _mm_add_epi32(_mm256_castsi256_si128(t), _mm256_extracti128_si256(t, 1));
         int first = _mm_cvtsi128_si32(u), second = _mm_extract_epi32(u, 1);
-        float unit = highest > 0 ? highest / ACTIVATION_LIMIT : 0.0f;
+        float unit = highest > 0 ? highest / LIMIT : 0.0f;
         d[b] = unit;
         h[2 * b] = unit * float(first);
         h[2 * b + 1] = unit * float(second);
@@ -216,7 +217,7 @@ static void dotQuant(const uint8_t* w, int64_t rowBytes, int outputs, int inputs
 }
 
 static void fillQuantRows(Kernels* k) {
-    k->quantize = quantize;
+    k->quantize = quantize<ACTIVATION_LIMIT>;
 #define X(name) k->dots[name] = dotQuant<Unpack##name>;
     STRATA_UNPACKED(X)
 #undef X
