@@ -15,11 +15,12 @@ final class Balance {
 
     /** Whether the next pass reads a prompt. */
     boolean readNext(boolean reading, boolean decoding) {
-        if (!reading || !decoding) {
+        if (!decoding) {
             owedNanos = 0;
             return reading;
         }
-        return owedNanos <= 0;
+        // What the last chunk of one prompt took is owed even when the next prompt has not come yet.
+        return reading && owedNanos == 0;
     }
 
     void didRead(long nanos) {
@@ -27,6 +28,6 @@ final class Balance {
     }
 
     void didDecode(long nanos) {
-        owedNanos -= nanos;
+        owedNanos = Math.max(0, owedNanos - nanos);
     }
 }

@@ -14,6 +14,9 @@ import org.slf4j.LoggerFactory;
 
 /** Linux services through the C library. Constants are those of the kernel's generic ABI (x86-64 and arm64 agree on them). */
 final class LinuxSystem implements OperatingSystem {
+    /** The shortest that the kernel takes. */
+    private static final long SHORT_TURN_NANOS = 100_000;
+
     private static final Logger LOG = LoggerFactory.getLogger(LinuxSystem.class);
 
     private static final int PROT_READ_WRITE = 1 | 2;
@@ -137,6 +140,17 @@ final class LinuxSystem implements OperatingSystem {
                     ? Outcome.DONE
                     : Outcome.refused("binding the thread to CPUs " + cpus + ": " + Errno.describe(-result));
         }
+    }
+
+    @Override
+    public Outcome shortTurns() {
+        if (Thread.currentThread().isVirtual()) {
+            return Outcome.refused("a virtual thread has no turns of its own");
+        }
+        int result = libc.schedSlice(SHORT_TURN_NANOS);
+        return result == 0
+                ? Outcome.DONE
+                : Outcome.refused("asking for short turns of a thread: " + Errno.describe(-result));
     }
 
     static boolean transparentPages(Path file) {

@@ -53,6 +53,12 @@ public interface OperatingSystem {
     /** Binds the calling platform thread to {@code cpus}. */
     Outcome bindThread(BitSet cpus);
 
+    /**
+     * Asks for short turns of the calling platform thread: it is let in sooner when it wakes up on a busy machine. For threads that answer
+     * and never compute.
+     */
+    Outcome shortTurns();
+
     /** {@link #bindThread} to one logical CPU. */
     default Outcome bindThread(int cpu) {
         BitSet one = new BitSet();

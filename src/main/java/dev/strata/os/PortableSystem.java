@@ -69,6 +69,11 @@ final class PortableSystem implements OperatingSystem {
     }
 
     @Override
+    public Outcome shortTurns() {
+        return Outcome.refused(reason);
+    }
+
+    @Override
     public Outcome bindThread(BitSet cpus) {
         return Outcome.refused(reason);
     }

@@ -3,6 +3,8 @@ package dev.strata.server;
 import dev.strata.api.InferenceService;
 import dev.strata.metrics.EngineStatusCollector;
 import dev.strata.metrics.ServerMetrics;
+import dev.strata.os.OperatingSystem;
+import dev.strata.os.Outcome;
 import dev.strata.server.http.ActiveRequests;
 import dev.strata.server.http.ApiKeys;
 import dev.strata.server.http.Connections;
@@ -25,6 +27,7 @@ import io.netty.channel.WriteBufferWaterMark;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.handler.ssl.SslContext;
+import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -101,10 +104,30 @@ public final class HttpServer implements AutoCloseable {
                 threads,
                 metrics);
         int loopThreads = Math.clamp(Runtime.getRuntime().availableProcessors() / 4, 1, MAX_LOOPS);
-        EventLoopGroup loops = new MultiThreadIoEventLoopGroup(loopThreads, NioIoHandler.newFactory());
+        EventLoopGroup loops = new MultiThreadIoEventLoopGroup(loopThreads, new LoopThreads(), NioIoHandler.newFactory());
         Channel listening = bind(loops, new ServerChannels(dispatcher, connections, tls), options);
         return new HttpServer(
                 loops, threads, connections, dispatcher, active, listening, tls == null ? "http" : "https");
+    }
+
+    /** Event loops have to be let in at once, also where every core computes. */
+    private static final class LoopThreads extends DefaultThreadFactory {
+        LoopThreads() {
+            super("strata-http");
+        }
+
+        @Override
+        protected Thread newThread(Runnable loop, String name) {
+            return super.newThread(
+                    () -> {
+                        Outcome outcome = OperatingSystem.current().shortTurns();
+                        if (!outcome.done()) {
+                            LOG.debug("an event loop has turns as long as others: {}", outcome.reason());
+                        }
+                        loop.run();
+                    },
+                    name);
+        }
     }
 
     private static ServerMetrics metrics(InferenceService service, Connections connections) {

@@ -45,6 +45,27 @@ class SharingTest {
         assertFalse(window.figures(now + 11 * SECOND).containsKey("decode_share"), "ten seconds later all is forgotten");
     }
 
+    /** Prompts of one chunk that come as soon as the one before has been read: none of them begins before the last one is paid for. */
+    @Test
+    void shortPromptsInARowTakeTurnsToo() {
+        Balance balance = new Balance(0.5);
+        long read = 0;
+        long decoded = 0;
+        for (int prompt = 0; prompt < 20; prompt++) {
+            assertFalse(balance.readNext(false, true), "a step between two prompts");
+            balance.didDecode(5_000_000);
+            decoded += 5_000_000;
+            while (!balance.readNext(true, true)) {
+                balance.didDecode(5_000_000);
+                decoded += 5_000_000;
+            }
+            balance.didRead(100_000_000);
+            read += 100_000_000;
+        }
+        assertEquals(0.5, (double) decoded / (read + decoded), 0.03);
+        assertTrue(balance.readNext(true, false), "without answers nothing is owed");
+    }
+
     private static double number(Map<String, Object> figures, String name) {
         return figures.get(name) instanceof Double value ? value : Double.NaN;
     }

@@ -91,6 +91,19 @@ class OperatingSystemTest {
     }
 
     @Test
+    void threadsMayAskForShortTurns() throws InterruptedException {
+        OperatingSystem system = OperatingSystem.current();
+        Outcome[] outcomes = new Outcome[2];
+        Thread platform = Thread.ofPlatform().start(() -> outcomes[0] = system.shortTurns());
+        Thread virtual = Thread.ofVirtual().start(() -> outcomes[1] = system.shortTurns());
+        platform.join();
+        virtual.join();
+        // Old kernels take the call and ignore it; a sandbox may refuse it and then says why.
+        assertTrue(outcomes[0].done() || !outcomes[0].reason().isBlank());
+        assertFalse(outcomes[1].done());
+    }
+
+    @Test
     void threadsCanBeBound() throws InterruptedException {
         OperatingSystem system = OperatingSystem.current();
         assumeTrue(system.isAvailable(), system.reason());
