@@ -26,6 +26,9 @@ final class LogitsCommand implements Callable<Integer> {
     @Mixin
     private ModelFlags flags = new ModelFlags();
 
+    @Mixin
+    private TierFlags tiers = new TierFlags();
+
     @Option(
             names = "--tokens-file",
             required = true,
@@ -39,13 +42,18 @@ final class LogitsCommand implements Callable<Integer> {
     @Option(names = "--chunk", paramLabel = "N", description = "Tokens read in one pass. Default: 512.")
     private int chunk = EngineOptions.DEFAULTS.chunk();
 
+    @Option(names = "--deterministic", description = "Compute so that equal texts give equal bytes, wherever experts lie.")
+    private boolean deterministic;
+
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
     @Override
     public Integer call() throws IOException {
         int[] tokens = TokenArray.parse(Files.readString(tokensFile), tokensFile.toString());
-        Options options = flags.options(Requests.forOneText(tokens.length, chunk), List.of());
+        Options plain =
+                flags.options(Requests.forOneText(tokens.length, chunk).withDeterministic(deterministic), List.of());
+        Options options = plain.withTiers(tiers.options(plain.variables()));
         try (ModelSession session = ModelSession.open(options)) {
             LogitsRun.write(session, tokens, chunk, out);
         }

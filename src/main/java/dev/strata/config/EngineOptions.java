@@ -68,6 +68,24 @@ public record EngineOptions(
                 PrecisionChoice.DEFAULT);
     }
 
+    /** The same with or without the promise of equal bytes. */
+    public EngineOptions withDeterministic(boolean wanted) {
+        return new EngineOptions(
+                backend,
+                threads,
+                kv,
+                maxContext,
+                parallel,
+                chunk,
+                queueLimit,
+                checkpoints,
+                checkpointEvery,
+                cacheTokens,
+                speculation,
+                wanted,
+                precision);
+    }
+
     /** The same with another chunk. */
     public EngineOptions withChunk(int rows) {
         return new EngineOptions(
