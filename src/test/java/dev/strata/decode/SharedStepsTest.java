@@ -1,11 +1,15 @@
 package dev.strata.decode;
 
+import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.strata.device.ExpertLayout;
+import dev.strata.device.ExpertWorkers;
+import dev.strata.device.MissShare;
 import dev.strata.device.fake.FakeDevice;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.ArenaLoader;
@@ -21,6 +25,8 @@ import dev.strata.expert.PinnedRanges;
 import dev.strata.expert.SlotAdaptation;
 import dev.strata.expert.TieredExpertSource;
 import dev.strata.prefill.StagerSizing;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.util.Arrays;
@@ -178,6 +184,67 @@ class SharedStepsTest {
             assertTrue(threads.getThreadCpuTime(pool.threadId()) - before < 1_000_000);
             world.pass.run(1, random);
             assertEquals(List.of(), world.pass.wrong());
+        }
+    }
+
+    /** What the host does for a layer beside the products: finding ten blobs in RAM and publishing. */
+    @Test
+    void theHostsPartOfAPlanIsShort() {
+        int layer = 1;
+        MemorySegment question = Arena.ofAuto().allocate(MissShare.QUESTION_HEADER + 4096, 64);
+        MemorySegment answer = Arena.ofAuto().allocate(MissShare.ANSWER_HEADER + (4 << 20), 64);
+        ExpertWorkers nothing = new ExpertWorkers() {
+            @Override
+            public int threads() {
+                return 1;
+            }
+
+            @Override
+            public String description() {
+                return "nothing";
+            }
+
+            @Override
+            public void compute(
+                    ExpertLayout shape,
+                    int[] experts,
+                    long[] blobs,
+                    int count,
+                    long ids,
+                    int rows,
+                    int used,
+                    long in,
+                    long results) {}
+
+            @Override
+            public void close() {}
+        };
+        try (ExpertPool pool = new ExpertPool(
+                MODEL, nothing, (of, expert) -> 4096L + expert, (a, b, c, d) -> {}, question, answer)) {
+            pool.start();
+            question.set(JAVA_INT, 4, layer);
+            question.set(JAVA_INT, 8, 1);
+            question.set(JAVA_INT, 12, 10);
+            question.set(JAVA_INT, 16, 10);
+            for (int i = 0; i < 10; i++) {
+                question.set(JAVA_INT, 64 + 4L * i, 3 * i);
+            }
+            double best = Double.MAX_VALUE;
+            int number = 0;
+            for (int batch = 0; batch < 20; batch++) {
+                long before = pool.figures().planNanos();
+                pool.begin();
+                for (int i = 0; i < 100; i++) {
+                    JAVA_INT.varHandle().setRelease(question, 0L, ++number);
+                    while ((int) JAVA_INT.varHandle().getAcquire(answer, 0L) != number) {
+                        Thread.onSpinWait();
+                    }
+                }
+                pool.settle();
+                best = Math.min(best, (pool.figures().planNanos() - before) / 100.0);
+            }
+            assertTrue(best < 40_000, best + " ns");
+            System.out.println("host's part of a plan with 10 misses: " + Math.round(best) + " ns");
         }
     }
 
