@@ -96,7 +96,7 @@ final class AttentionKernels {
         boolean sparse = selection != null
                 && (options.deterministic() || step.contextBucket() >= (selection.budget() + 1) * selection.block());
         if (options.precision() == Precision.F32 || kv.format() == KvFormat.F32 || !hasTiles(shape.headSize())) {
-            plain(shape, queries, kv, selection, gates, out);
+            plain(shape, queries, kv, sparse ? selection : null, gates, out);
         } else if (sparse || (step.longestSegment() <= Batch.MAX_WINDOW && !options.deterministic())) {
             rows(shape, queries, kv, sparse ? selection : null, gates, out);
         } else {

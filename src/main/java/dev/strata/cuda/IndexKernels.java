@@ -72,7 +72,10 @@ final class IndexKernels {
             IndexerShape shape, Tensor queries, Tensor norm, CudaStates.Index index, CudaStates.Selection selection) {
         int blocks = step.contextBucket() / shape.block();
         if (blocks <= shape.budgetBlocks()) {
-            chooseRows(shape, selection, 0, 0, 0, queries.rows());
+            // Without choice attention does not ask; in deterministic mode it always does.
+            if (options.deterministic()) {
+                chooseRows(shape, selection, 0, 0, 0, queries.rows());
+            }
             return;
         }
         long values = (long) queries.rows() * queries.columns();
