@@ -27,6 +27,9 @@ final class CudaExpertGroups implements ExpertGroups {
     private long others;
     private @Nullable MissShare answered;
     private boolean summed;
+    /** Whether the processor computes some of the pairs. */
+    private boolean meets;
+
 
     CudaExpertGroups(
             ExpertKernels kernels,
@@ -93,7 +96,7 @@ final class CudaExpertGroups implements ExpertGroups {
         }
         long values = kernels.scratch().address("expert values, float32", 4L * pairs * layout.intermediate());
         kernels.gateUp(layout, table, input, routing, first, count, values);
-        if (layer.placement() == null && first == 0 && count == layout.experts()) {
+        if (first == 0 && count == layout.experts() && others == 0 && !meets) {
             kernels.downRows(layout, table, routing, input.rows(), values, out);
             summed = true;
         } else {
@@ -117,6 +120,7 @@ final class CudaExpertGroups implements ExpertGroups {
 
     @Override
     public void share(MissShare share) {
+        meets = share.meeting() != null;
         misses.share(share, routing, input);
         misses.pull(share);
     }

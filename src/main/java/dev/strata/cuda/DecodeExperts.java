@@ -246,6 +246,33 @@ final class DecodeExperts {
             int rows,
             long values,
             Residual into) {
+        down(
+                layout,
+                table,
+                shared,
+                routing,
+                rows,
+                values,
+                into.inject() == null ? ProductMode.ADD : ProductMode.INJECT,
+                into.rows(),
+                into.inject());
+    }
+
+    /** The weighted sum of the down products over every row's experts; those without a blob in the table add nothing. */
+    void downRows(ExpertLayout layout, long table, Routing routing, int rows, long values, Tensor out) {
+        down(layout, table, null, routing, rows, values, ProductMode.STORE, out, null);
+    }
+
+    private void down(
+            ExpertLayout layout,
+            long table,
+            @Nullable SharedExpert shared,
+            Routing routing,
+            int rows,
+            long values,
+            ProductMode mode,
+            Tensor target,
+            @Nullable Tensor inject) {
         DownLayout where = downLayout(layout, shared);
         int warps = routing.used() + (shared == null ? 0 : 1);
         int columns = layout.intermediate();
@@ -271,10 +298,10 @@ final class DecodeExperts {
                 .address(shared == null ? 0 : sharedValues(rows, shared))
                 .address(shared == null ? 0 : sharedFactors())
                 .integer(layout.hidden())
-                .integer((into.inject() == null ? ProductMode.ADD : ProductMode.INJECT).code())
-                .tensor(into.inject())
-                .integer(into.inject() == null ? 0 : into.inject().columns())
-                .tensor(into.rows())
+                .integer(mode.code())
+                .tensor(inject)
+                .integer(inject == null ? 0 : inject.columns())
+                .tensor(target)
                 .integer(where.bytes())
                 .integer(where.xAt())
                 .integer(where.sumsAt())

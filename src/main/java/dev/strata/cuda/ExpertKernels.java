@@ -170,6 +170,10 @@ final class ExpertKernels {
 
     /** The weighted sum of the down products over every row's experts. */
     void downRows(ExpertLayout layout, long table, Routing routing, int rows, long values, Tensor out) {
+        if (decode.sums(layout, null, routing.used(), rows)) {
+            decode.downRows(layout, table, routing, rows, values, out);
+            return;
+        }
         down(
                 layout.downType(),
                 table,
