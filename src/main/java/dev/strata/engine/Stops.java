@@ -32,6 +32,9 @@ final class Stops {
         if (!recurrent) {
             return end;
         }
+        if (past < beforeLast(sequence)) {
+            end = Math.min(end, beforeLast(sequence));
+        }
         int system = sequence.request.prompt.systemEnd();
         if (system > past && system - sequence.reused >= LEAST_STRETCH && system < end) {
             return Math.min(system, spaced(past));
@@ -41,6 +44,15 @@ final class Stops {
             end = turn;
         }
         return Math.min(end, spaced(past));
+    }
+
+    /**
+     * One token before the end of a text without turns, so that the same text asked again need not be read again; 0 for others, which end
+     * with a turn or are short.
+     */
+    private static int beforeLast(Sequence sequence) {
+        boolean turns = sequence.request.prompt.turnEnds().length > 0;
+        return turns || sequence.promptLength - sequence.reused < 4 * LEAST_STRETCH ? 0 : sequence.promptLength - 1;
     }
 
     private int spaced(int past) {
@@ -58,7 +70,10 @@ final class Stops {
         ActiveRequest request = sequence.request;
         boolean shares = sequence.choice == 0 && request.followers > 0 && past == sequence.promptLength - 1;
         boolean system = past == request.prompt.systemEnd();
-        boolean planned = past % every == 0 || past == lastTurnEnd(sequence) || past == sequence.promptLength;
+        boolean planned = past % every == 0
+                || past == lastTurnEnd(sequence)
+                || past == beforeLast(sequence)
+                || past == sequence.promptLength;
         if (shares || system || planned) {
             Checkpoint kept = store.keep(sequence, system);
             if (shares) {

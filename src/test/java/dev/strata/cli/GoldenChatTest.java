@@ -144,6 +144,27 @@ class GoldenChatTest {
     }
 
     @Test
+    void cachedTokensAreToldOnEveryEndpoint() throws IOException, InterruptedException {
+        String text = "A lake is a body of water. ".repeat(40);
+        ObjectNode chat = json.createObjectNode().put("max_tokens", 2);
+        chat.putArray("messages").addObject().put("role", "user").put("content", text);
+        ObjectNode responses = json.createObjectNode().put("max_output_tokens", 2).put("input", text + "1");
+        ObjectNode completion = json.createObjectNode().put("max_tokens", 2).put("prompt", text + "2");
+        ObjectNode messages = chat.deepCopy();
+        messages.withArray("messages").removeAll().addObject().put("role", "user").put("content", text + "3");
+        assertReused("/v1/chat/completions", chat, "/usage/prompt_tokens_details/cached_tokens");
+        assertReused("/v1/responses", responses, "/usage/input_tokens_details/cached_tokens");
+        assertReused("/v1/completions", completion, "/usage/prompt_tokens_details/cached_tokens");
+        assertReused("/v1/messages", messages, "/usage/cache_read_input_tokens");
+    }
+
+    private void assertReused(String path, ObjectNode body, String pointer) throws IOException, InterruptedException {
+        JsonNode first = post(path, body);
+        JsonNode again = post(path, body);
+        assertTrue(again.at(pointer).asInt() > 250, path + ": " + again.get("usage") + " after " + first.get("usage"));
+    }
+
+    @Test
     void theStatusTellsOfTiersMemoryAndSlots() throws IOException, InterruptedException {
         JsonNode before = status();
         JsonNode ignored = post("/v1/chat/completions", chat(conversations.get(0)));

@@ -175,6 +175,21 @@ class EngineTest {
     }
 
     @Test
+    void theSameTextAskedAgainIsNotReadAgain() {
+        for (Architecture architecture : new Architecture[] {Architecture.QWEN4_EXP, Architecture.QWEN3_MOE}) {
+            EngineFixture.Builder builder = new EngineFixture.Builder();
+            builder.architecture = architecture;
+            try (EngineFixture fixture = builder.start()) {
+                int[] text = EngineFixture.tokens(400, 4);
+                String first = fixture.run(EngineFixture.request(EngineFixture.prompt(text), 5)).text();
+                Collector again = fixture.run(EngineFixture.request(EngineFixture.prompt(text), 5));
+                assertEquals(first, again.text());
+                assertEquals(399, again.end().usage().cachedTokens(), architecture.toString());
+            }
+        }
+    }
+
+    @Test
     void aSystemPromptIsSharedByOtherConversations() {
         try (EngineFixture fixture = new EngineFixture.Builder().start()) {
             String system = "S".repeat(80);

@@ -11,7 +11,9 @@ import dev.strata.api.GenerateRequest;
 import dev.strata.api.Message;
 import dev.strata.api.Prompt;
 import dev.strata.server.browser.Browser;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeAll;
@@ -50,6 +52,13 @@ final class WebPageBrowserTest {
             answerAgain(engine, browser);
             stopByEscape(engine, browser);
             conversationsStay(server, browser);
+            engine.facts = new LinkedHashMap<>(Map.of(
+                    "backend",
+                    "fake",
+                    "tiers",
+                    Map.of("vram", Map.of("lookups", 9, "bytes", 9), "link", Map.of("lookups", 1, "bytes", 1)),
+                    "memory",
+                    Map.of("ram", Map.of("experts_bytes", 1 << 30, "sequences_bytes", 1 << 28, "total_bytes", 1L << 32))));
             monitorByKeyboard(browser);
         }
     }
@@ -135,6 +144,11 @@ final class WebPageBrowserTest {
         assertTrue(browser.run("return document.getElementById('facts').textContent")
                 .asText()
                 .contains("fake"));
+        browser.await("document.querySelectorAll('#memory .stack span').length === 2");
+        browser.await("document.getElementById('charts').textContent.includes('GB/s by tier')");
+        assertTrue(browser.run("return document.getElementById('memory').textContent")
+                .asText()
+                .contains("GiB"));
         assertEquals(
                 "true",
                 browser.run("return document.getElementById('tab-monitor').getAttribute('aria-selected')")
