@@ -29,7 +29,7 @@ struct Matrices {
     Matrix of[6];
 };
 
-STRATA_KERNEL(256, decode_products, const __grid_constant__ Matrices list, int count, const float* x, const float* norm,
+STRATA_RESIDENT_KERNEL(256, 4, decode_products, const __grid_constant__ Matrices list, int count, const float* x, const float* norm,
               float epsilon, int parts, int rows, int columns, int stride, int sums_at, int tile_at,
               const float* factors, int streams, float* norm_factors) {
     STRATA_DYNAMIC_SHARED(shared);
@@ -288,7 +288,7 @@ struct GateUp {
 };
 
 // grid (most intermediate / 16, pairs + rows of the shared expert). `factors` gets the shared expert's factor of every row.
-STRATA_KERNEL(256, decode_gate_up, const u64* table, const int* ids, int pairs, int used, int first_expert, int experts,
+STRATA_RESIDENT_KERNEL(256, 4, decode_gate_up, const u64* table, const int* ids, int pairs, int used, int first_expert, int experts,
               const __grid_constant__ GateUp routed, const __grid_constant__ GateUp common, const float* x, int columns,
               int sums_at, int tile_at, float* h, float* common_h, const float* scalar_gate, float* factors) {
     STRATA_DYNAMIC_SHARED(shared);

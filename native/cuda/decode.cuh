@@ -11,6 +11,14 @@
 #define STRATA_PLAIN_READS
 #include "types.cuh"
 
+// A kernel of which so many blocks are to fit a multiprocessor: what hides a block's latency is the blocks beside it.
+#ifdef STRATA_EMULATED
+#define STRATA_RESIDENT_KERNEL(threads, blocks, name, ...) STRATA_KERNEL(threads, name, __VA_ARGS__)
+#else
+#define STRATA_RESIDENT_KERNEL(threads, blocks, name, ...) \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) name(__VA_ARGS__)
+#endif
+
 enum Mode { STORE = 0, ADD = 1, SILU = 2, TWICE_SIGMOID = 3, ADD_SCALED = 4, INJECT = 10 };
 
 // Most parts of a row that are normed each for itself.
