@@ -44,9 +44,23 @@ public record BlobSlices(
             for (StoredMatrices matrix : matrices) {
                 add(parts, matrix, expert, files);
             }
-            slices.add(List.copyOf(parts));
+            slices.add(joined(parts));
         }
         return new BlobSlices(stored.layout(), slices, stored.scales(), made ? Matrices.of(matrices) : null);
+    }
+
+    /** Slices that follow each other in a file as one. */
+    private static List<FileSlice> joined(List<FileSlice> parts) {
+        List<FileSlice> joined = new ArrayList<>();
+        for (FileSlice part : parts) {
+            FileSlice last = joined.isEmpty() ? null : joined.getLast();
+            if (last != null && last.file() == part.file() && last.offset() + last.bytes() == part.offset()) {
+                joined.set(joined.size() - 1, new FileSlice(last.file(), last.offset(), last.bytes() + part.bytes()));
+            } else {
+                joined.add(part);
+            }
+        }
+        return List.copyOf(joined);
     }
 
     private static void add(List<FileSlice> parts, StoredMatrices matrices, int expert, List<Path> files) {

@@ -17,7 +17,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 
 /**
  * Reads batches of slices: all requests of a batch are on their way before any is waited for. Aligned ranges are read into huge-page
- * buffers and cut from there. A request that comes back short is continued; one that fails is tried once more; a file that changed
+ * buffers and cut from there; what is whole blocks in file and memory is read to where it goes. A request that comes back short is continued; one that fails is tried once more; a file that changed
  * since it was opened is reported and never served.
  */
 final class BlockReader implements AutoCloseable {
@@ -127,17 +127,16 @@ final class BlockReader implements AutoCloseable {
     }
 
     private void serve(ReadPlan.Request request) {
+        if (request.straight()) {
+            ReadPlan.Wanted part = request.parts().getFirst();
+            counted(request, part.target().asSlice(part.targetOffset(), request.bytes()));
+            return;
+        }
         HostPages buffer = take(request.bytes());
         try {
             MemorySegment memory = buffer.memory().asSlice(0, request.bytes());
             long start = request.offset();
-            long begun = counters.begin();
-            long got = 0;
-            try {
-                got = fill(request, memory, needed(request));
-            } finally {
-                counters.end(begun, got, files.get(request.file()).isDirect());
-            }
+            counted(request, memory);
             for (ReadPlan.Wanted part : request.parts()) {
                 MemorySegment.copy(
                         memory,
@@ -148,6 +147,16 @@ final class BlockReader implements AutoCloseable {
             }
         } finally {
             buffers.add(buffer);
+        }
+    }
+
+    private void counted(ReadPlan.Request request, MemorySegment memory) {
+        long begun = counters.begin();
+        long got = 0;
+        try {
+            got = fill(request, memory, needed(request));
+        } finally {
+            counters.end(begun, got, files.get(request.file()).isDirect());
         }
     }
 

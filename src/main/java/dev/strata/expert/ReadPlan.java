@@ -13,11 +13,18 @@ final class ReadPlan {
     /** Largest request. */
     static final long MOST_REQUEST = 32 << 20;
 
+    /** Smaller slices are merged and copied, which costs less than a request of their own. */
+    static final long LEAST_STRAIGHT = 256 << 10;
+
     /** A slice and where its bytes go. */
     record Wanted(FileSlice slice, MemorySegment target, long targetOffset) {}
 
-    /** One read: aligned bytes of a file that cover some wanted slices. */
-    record Request(int file, long offset, long bytes, List<Wanted> parts) {}
+    /**
+     * One read: aligned bytes of a file that cover some wanted slices.
+     *
+     * @param straight whether they are one slice that can be read to where it goes
+     */
+    record Request(int file, long offset, long bytes, List<Wanted> parts, boolean straight) {}
 
     private ReadPlan() {}
 
@@ -37,6 +44,10 @@ final class ReadPlan {
         long end = 0;
         for (Wanted part : sorted) {
             FileSlice slice = part.slice();
+            if (straight(part, alignments[slice.file()])) {
+                requests.add(new Request(slice.file(), slice.offset(), slice.bytes(), List.of(part), true));
+                continue;
+            }
             long to = slice.offset() + slice.bytes();
             boolean joins = slice.file() == file
                     && slice.offset() - end < MOST_GAP
@@ -55,6 +66,18 @@ final class ReadPlan {
         return requests;
     }
 
+    /** Whether a slice is whole blocks, in the file and in memory, so that nothing has to be copied. */
+    private static boolean straight(Wanted part, int unit) {
+        FileSlice slice = part.slice();
+        return unit > 1
+                && slice.bytes() >= LEAST_STRAIGHT
+                && slice.bytes() <= MOST_REQUEST
+                && slice.offset() % unit == 0
+                && slice.bytes() % unit == 0
+                && part.target().isNative()
+                && (part.target().address() + part.targetOffset()) % unit == 0;
+    }
+
     private static void add(
             List<Request> requests, int file, long start, long end, List<Wanted> parts, int[] alignments) {
         if (parts.isEmpty()) {
@@ -62,6 +85,6 @@ final class ReadPlan {
         }
         long unit = alignments[file];
         long from = start / unit * unit;
-        requests.add(new Request(file, from, Math.ceilDiv(end - from, unit) * unit, parts));
+        requests.add(new Request(file, from, Math.ceilDiv(end - from, unit) * unit, parts, false));
     }
 }

@@ -97,6 +97,39 @@ class FileExpertSourceTest {
     }
 
     @Test
+    void wholeBlocksGoStraightToWhereTheyBelong() throws IOException {
+        byte[] bytes = new byte[4 << 20];
+        new SplittableRandom(3).nextBytes(bytes);
+        FakeFile file = new FakeFile(bytes, 4096);
+        try (Arena arena = Arena.ofShared();
+                BlockReader reader = BlockReader.of(List.of(Path.of("model.gguf")), List.of(file), 4)) {
+            MemorySegment target = arena.allocate(3 << 20, 4096);
+            int big = 300 << 10;
+            reader.read(List.of(
+                    new ReadPlan.Wanted(new FileSlice(0, 8192, big), target, 4096),
+                    new ReadPlan.Wanted(new FileSlice(0, 1 << 20, big), target, (1 << 20) + 100),
+                    new ReadPlan.Wanted(new FileSlice(0, (2 << 20) + 4096, 4096), target, 2 << 20)));
+            assertEquals(2, reader.counters().requests(), "the others are near each other");
+            MemorySegment all = MemorySegment.ofArray(bytes);
+            assertEquals(-1, MemorySegment.mismatch(all, 8192, 8192 + big, target, 4096, 4096 + big));
+            assertEquals(
+                    -1,
+                    MemorySegment.mismatch(
+                            all, 1 << 20, (1 << 20) + big, target, (1 << 20) + 100, (1 << 20) + 100 + big));
+            assertEquals(
+                    -1,
+                    MemorySegment.mismatch(all, (2 << 20) + 4096, (2 << 20) + 8192, target, 2 << 20, (2 << 20) + 4096));
+            file.shortening(count -> Math.min(count, 5000));
+            reader.read(List.of(new ReadPlan.Wanted(new FileSlice(0, 4096, big), target, 0)));
+            assertEquals(-1, MemorySegment.mismatch(all, 4096, 4096 + big, target, 0, big));
+            ReadPlan.Request straight = ReadPlan.merge(
+                            List.of(new ReadPlan.Wanted(new FileSlice(0, 4096, big), target, 0)), new int[] {4096})
+                    .getFirst();
+            assertTrue(straight.straight());
+        }
+    }
+
+    @Test
     void aBatchIsOnItsWayBeforeAnyWait() {
         Written written = Written.scattered();
         try (FileExpertSource source = written.open(8);
