@@ -28,6 +28,10 @@ const int MOST_PARTS = 4;
 enum TypeCode { STRATA_EACH_TYPE(STRATA_TYPE_CODE) };
 
 #ifdef STRATA_EMULATED
+STRATA_INLINE void copy_async_some(void* shared, const void* global, int bytes) {
+    memset(shared, 0, 16);
+    memcpy(shared, global, bytes);
+}
 STRATA_INLINE u32 half2_subtract(u32 a, u32 b) {
     return half2_of(from_half((u16)a) - from_half((u16)b), from_half((u16)(a >> 16)) - from_half((u16)(b >> 16)));
 }
@@ -42,6 +46,11 @@ STRATA_INLINE u32 warp_most(u32 value) {
 }
 #define __grid_constant__
 #else
+// Copies 1 to 16 bytes and writes zeros behind them.
+STRATA_INLINE void copy_async_some(void* shared, const void* global, int bytes) {
+    u32 target = (u32)__cvta_generic_to_shared(shared);
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(target), "l"(global), "r"(bytes) : "memory");
+}
 STRATA_INLINE u32 half2_subtract(u32 a, u32 b) {
     u32 c;
     asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));
@@ -71,9 +80,9 @@ STRATA_INLINE void bring_rows(u8* to, int slot, const u8* from, u64 row_bytes, i
     for (int r = worker; r < count; r += workers) {
         const u8* row = from + r * row_bytes;
         int skew = (int)((u64)row & 15);
-        int chunks = (bytes + skew + 15) >> 4;
-        for (int c = lane; c < chunks; c += 32) {
-            copy_async_16(to + r * slot + 16 * c, row - skew + 16 * c);
+        int end = bytes + skew;
+        for (int at = 16 * lane; at < end; at += 512) {
+            copy_async_some(to + r * slot + at, row - skew + at, min(16, end - at));
         }
     }
 }
