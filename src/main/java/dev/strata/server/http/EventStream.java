@@ -34,14 +34,37 @@ public final class EventStream {
 
     /** {@code data: JSON}. */
     public void send(Object json) {
-        sendJson(Json.bytes(json));
+        pending.writeBytes(DATA);
+        pending.writeBytes(Json.bytes(json));
+        pending.writeBytes(END_OF_EVENT);
     }
 
-    /** {@code data: JSON}, of JSON's bytes. */
-    public void sendJson(byte[] json) {
+    /** {@code data: JSON}, the frame with {@code text} in it. */
+    public void sendFramed(TextFrame frame, String text) {
         pending.writeBytes(DATA);
-        pending.writeBytes(json);
+        pending.writeBytes(frame.before());
+        if (isPlain(text)) {
+            pending.write('"');
+            for (int i = 0; i < text.length(); i++) {
+                pending.write(text.charAt(i));
+            }
+            pending.write('"');
+        } else {
+            pending.writeBytes(Json.bytes(text));
+        }
+        pending.writeBytes(frame.after());
         pending.writeBytes(END_OF_EVENT);
+    }
+
+    /** Whether JSON writes every character as it is, in one byte. */
+    private static boolean isPlain(String text) {
+        for (int i = 0; i < text.length(); i++) {
+            char unit = text.charAt(i);
+            if (unit < 0x20 || unit > 0x7e || unit == '"' || unit == '\\') {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** {@code event: NAME} and {@code data: JSON}. */

@@ -1,0 +1,25 @@
+package dev.strata.server.http;
+
+import java.nio.charset.StandardCharsets;
+import java.util.function.Function;
+
+/**
+ * The JSON around one text that changes from event to event, written once.
+ *
+ * @param before up to the text's opening quote, which is not part of it
+ * @param after behind the closing quote
+ */
+public record TextFrame(byte[] before, byte[] after) {
+    /** No client can make this part of anything else: ids and names of models have no control characters. */
+    private static final String MARK = "\u0001strata\u0002";
+
+    /** @param json gives the object around a text */
+    public static TextFrame of(Function<String, Object> json) {
+        String whole = Json.text(json.apply(MARK));
+        String mark = Json.text(MARK);
+        int at = whole.lastIndexOf(mark);
+        return new TextFrame(
+                whole.substring(0, at).getBytes(StandardCharsets.UTF_8),
+                whole.substring(at + mark.length()).getBytes(StandardCharsets.UTF_8));
+    }
+}
