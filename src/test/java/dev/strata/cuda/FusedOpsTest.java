@@ -7,7 +7,8 @@ import dev.strata.device.OpCase;
 class FusedOpsTest extends CudaOpsContractTest {
     @Override
     protected Backend create() {
-        return Cards.open(CudaOptions.defaults());
+        return Cards.open(CudaOptions.defaults()
+                .withTensorCores(TensorCores.valueOf(System.getProperty("strata.tensor.cores", "AUTO"))));
     }
 
     @Override
