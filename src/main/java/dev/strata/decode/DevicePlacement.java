@@ -158,6 +158,9 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
                 refreshTable();
                 table.flush(stream);
             }
+            if (cache.residents() < layout.totalExperts()) {
+                streamed.startAhead(stream);
+            }
         } else if (streamed.borrowed() && (finished || ++smallPasses > loanPatience)) {
             giveBack(stream);
         }

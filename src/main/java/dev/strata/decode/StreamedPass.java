@@ -107,6 +107,13 @@ final class StreamedPass {
         orderVersion = cache.version();
     }
 
+    /** Lets the copies of the next pass start. */
+    void startAhead(Stream stream) {
+        if (order != null && ring != null) {
+            scheduler.startAhead(order, ring, ringBase, stream);
+        }
+    }
+
     void begin(Stream stream) {
         if (order == null || ring == null) {
             throw new IllegalStateException("no ring was borrowed");

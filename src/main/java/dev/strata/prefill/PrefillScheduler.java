@@ -95,11 +95,18 @@ public final class PrefillScheduler implements AutoCloseable {
      * they wait only for the groups that they overwrite. An order whose copies run ahead already is taken up.
      */
     public void begin(StreamOrder order, StreamRing ring, long ringBase, Stream compute) {
-        if (ahead == order && ring == lastRing && !fenced && !issuer.stopped()) {
-            ahead = null;
-            threads.wake();
-            return;
+        if (!runsAhead(order, ring)) {
+            start(order, ring, ringBase, compute);
         }
+        ahead = null;
+        threads.wake();
+    }
+
+    private boolean runsAhead(StreamOrder order, StreamRing ring) {
+        return ahead == order && ring == lastRing && !fenced && !issuer.cancelled();
+    }
+
+    private void start(StreamOrder order, StreamRing ring, long ringBase, Stream compute) {
         dropAhead(compute);
         boolean behind = fenced || ring != lastRing;
         if (behind) {
@@ -109,7 +116,16 @@ public final class PrefillScheduler implements AutoCloseable {
         issuer.begin(order, ring, ringBase, behind ? fence : null, timing.prepare(device, order));
         lastRing = ring;
         fenced = false;
-        threads.wake();
+    }
+
+    /** Lets copies start before the pass that they are for: as far as the ring has room, until {@link #begin} takes them up. */
+    public void startAhead(StreamOrder order, StreamRing ring, long ringBase, Stream compute) {
+        if (!runsAhead(order, ring)) {
+            start(order, ring, ringBase, compute);
+            ahead = order;
+            threads.wake();
+            threads.rest();
+        }
     }
 
     /**

@@ -147,9 +147,9 @@ final class StreamIssuer implements AutoCloseable {
         return waitsForRoom;
     }
 
-    /** Whether the current order was stopped or will be at the next step. */
-    boolean stopped() {
-        return cancelled || failure != null;
+    /** Whether the current order was cancelled, perhaps before anybody waited for it. */
+    boolean cancelled() {
+        return cancelled;
     }
 
     /** Bytes queued through all orders. */

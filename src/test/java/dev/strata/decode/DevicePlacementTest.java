@@ -240,7 +240,6 @@ class DevicePlacementTest {
 
     @Test
     void aRefusedCopyEndsThePassOnly() {
-        int seen = 0;
         for (int at : new int[] {0, 3, 40, 75, 90, 130}) {
             SplittableRandom random = new SplittableRandom(at);
             try (World world = new World(90, 2, -1)) {
@@ -255,13 +254,10 @@ class DevicePlacementTest {
                         failed++;
                     }
                 }
-                // Copies that ran ahead are made again instead.
-                assertTrue(failed <= 1, failed + " passes failed");
-                seen += failed;
+                assertEquals(1, failed);
                 assertEquals(List.of(), world.pass.wrong());
             }
         }
-        assertTrue(seen >= 2);
     }
 
     @Test
