@@ -44,8 +44,8 @@ STRATA_INLINE void barrier_wait(u64* barrier, int parity) {
     asm volatile(
         "{ .reg .pred p;\n"
         "again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n"
-        "@p bra.uni done;\n"
-        "bra.uni again;\n"
+        "@p bra done;\n"
+        "bra again;\n"
         "done: }" ::"r"(shared_address(barrier)),
         "r"(parity)
         : "memory");

@@ -61,22 +61,32 @@ struct Caller {
     }
     template <class T>
     static void read_one(T& value, const unsigned char* buffer, size_t& offset) {
-        offset = (offset + alignof(T) - 1) / alignof(T) * alignof(T);
+        offset = aligned(offset, alignof(T));
         std::memcpy(&value, buffer + offset, sizeof(T));
         offset += sizeof(T);
     }
     static size_t bytes() {
         size_t offset = 0;
-        ((offset = (offset + alignof(A) - 1) / alignof(A) * alignof(A) + sizeof(A)), ...);
+        ((offset = aligned(offset, alignof(A)) + sizeof(A)), ...);
         return offset;
+    }
+    // Arguments begin 16 bytes behind a multiple of 64, as on compute capability 9.0.
+    static size_t aligned(size_t offset, size_t alignment) {
+        return (offset + 16 + alignment - 1) / alignment * alignment - 16;
+    }
+    static size_t first() {
+        size_t offsets[] = {aligned(0, alignof(A))...};
+        return offsets[0];
     }
 };
 
 struct Registration {
-    Registration(const char* name, void* kernel, void (*call)(void*, const unsigned char*), size_t argument_bytes);
+    Registration(const char* name, void* kernel, void (*call)(void*, const unsigned char*), size_t argument_bytes,
+                 size_t first_argument);
     template <class... A>
     Registration(const char* name, void (*kernel)(A...))
-        : Registration(name, reinterpret_cast<void*>(kernel), &Caller<A...>::call, Caller<A...>::bytes()) {}
+        : Registration(name, reinterpret_cast<void*>(kernel), &Caller<A...>::call, Caller<A...>::bytes(),
+                       Caller<A...>::first()) {}
 };
 
 }  // namespace emulator

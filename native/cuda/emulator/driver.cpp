@@ -28,7 +28,7 @@ struct Kernel {
     std::string name;
     void* kernel;
     void (*call)(void*, const unsigned char*);
-    size_t argument_bytes;
+    size_t argument_bytes, first_argument;
 };
 
 std::map<std::string, Kernel>& kernels() {
@@ -82,8 +82,8 @@ void submit(Stream* stream, std::function<void()> work) {
 }  // namespace
 
 emulator::Registration::Registration(const char* name, void* kernel, void (*call)(void*, const unsigned char*),
-                                     size_t argument_bytes) {
-    kernels()[name] = Kernel{name, kernel, call, argument_bytes};
+                                     size_t argument_bytes, size_t first_argument) {
+    kernels()[name] = Kernel{name, kernel, call, argument_bytes, first_argument};
 }
 
 extern "C" {
@@ -248,6 +248,14 @@ int cuModuleGetFunction(void** function, void*, const char* name) {
         return NOT_FOUND;
     }
     *function = &found->second;
+    return SUCCESS;
+}
+int cuFuncGetParamInfo(void* function, size_t index, size_t* offset, size_t* size) {
+    if (index != 0) {
+        return INVALID_VALUE;
+    }
+    *offset = static_cast<Kernel*>(function)->first_argument;
+    *size = 0;
     return SUCCESS;
 }
 int cuTensorMapEncodeTiled(void* map, int, unsigned rank, void* values, const unsigned long long* sizes,

@@ -204,7 +204,7 @@ final class AttentionKernels {
         int group = shape.heads() / shape.kvHeads();
         int shared = tiles.sharedBytes(size);
         Kernel kernel = tiled.computeIfAbsent("attention_hopper_" + size, name -> kernels.get(name, shared));
-        launcher.begin()
+        launcher.begin(kernel)
                 .matrix(kv.keys().address(), size, vectors)
                 .matrix(kv.values().address(), size, vectors)
                 .tensor(queries)

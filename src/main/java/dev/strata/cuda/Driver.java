@@ -298,6 +298,18 @@ final class Driver {
                 rows + " x " + columns);
     }
 
+    /** Where the first argument of a kernel lies in the buffer of its arguments. */
+    static int firstArgument(long function, String name) {
+        try (SizeTPointer offset = new SizeTPointer(1);
+                SizeTPointer size = new SizeTPointer(1)) {
+            check(
+                    cudart.cuFuncGetParamInfo(new CUfunc_st(new SegmentPointer(function, 0)), 0, offset, size),
+                    "cuFuncGetParamInfo",
+                    name);
+            return (int) offset.get();
+        }
+    }
+
     static void allowSharedMemory(long function, int bytes, String name) {
         check(
                 cudart.cuFuncSetAttribute(new CUfunc_st(new SegmentPointer(function, 0)), MAX_DYNAMIC_SHARED, bytes),

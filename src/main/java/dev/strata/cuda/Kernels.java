@@ -11,6 +11,9 @@ import java.util.Optional;
 
 /** All kernels of one card, by name. */
 final class Kernels implements AutoCloseable {
+    /** Kernels that take matrices for the tensor unit as arguments: those have to lie at multiples of 64. */
+    private static final String MATRIX_KERNELS = "_hopper_";
+
     private final List<Long> modules;
     private final Map<String, Kernel> found = new HashMap<>();
 
@@ -50,7 +53,10 @@ final class Kernels implements AutoCloseable {
         for (long module : modules) {
             long function = Driver.function(module, name);
             if (function != 0) {
-                Kernel kernel = new Kernel(name, Driver.functionHandle(function));
+                Kernel kernel = new Kernel(
+                        name,
+                        Driver.functionHandle(function),
+                        name.contains(MATRIX_KERNELS) ? Driver.firstArgument(function, name) : 0);
                 found.put(name, kernel);
                 return Optional.of(kernel);
             }

@@ -17,7 +17,6 @@ import org.jspecify.annotations.Nullable;
 final class Launcher implements AutoCloseable {
     private static final int ARGUMENT_BYTES = 1024;
     private static final int MATRIX_BYTES = 128;
-    private static final int MATRIX_ALIGNMENT = 64;
     private static final int PROGRAMMATIC_STREAM_SERIALIZATION = 6;
 
     // CUlaunchConfig: grid x, y, z, block x, y, z, shared bytes, (4 free), stream, attributes, attribute count
@@ -26,6 +25,7 @@ final class Launcher implements AutoCloseable {
 
     private final Arena arena = Arena.ofShared();
     private final MemorySegment arguments = arena.allocate(ARGUMENT_BYTES, 64);
+    private final MemorySegment matrix = arena.allocate(MATRIX_BYTES, 64);
     private final MemorySegment size = arena.allocate(8, 8);
     private final MemorySegment configuration = arena.allocate(CONFIGURATION_BYTES, 64);
     private final Object configurationHandle;
@@ -71,10 +71,16 @@ final class Launcher implements AutoCloseable {
         return address(tensor == null ? 0 : tensor.address());
     }
 
+    /** Starts the arguments of a kernel whose first ones are matrices. */
+    Launcher begin(Kernel kernel) {
+        offset = kernel.firstArgument();
+        return this;
+    }
+
     /** A row-major float16 matrix as the tensor unit reads it. */
     Launcher matrix(long address, long columns, long rows) {
-        offset = (offset + MATRIX_ALIGNMENT - 1) & -MATRIX_ALIGNMENT;
-        Driver.describeMatrix(arguments.asSlice(offset, MATRIX_BYTES), address, columns, rows);
+        Driver.describeMatrix(matrix, address, columns, rows);
+        MemorySegment.copy(matrix, 0, arguments, offset, MATRIX_BYTES);
         offset += MATRIX_BYTES;
         return this;
     }

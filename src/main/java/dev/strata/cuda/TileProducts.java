@@ -61,7 +61,7 @@ final class TileProducts {
             long factors) {
         if (groups && suits(mode, outputs, columns)) {
             int wide = width(rows, outputs);
-            launcher.begin()
+            launcher.begin(dense)
                     .matrix(right, depth, outputs)
                     .matrix(left, depth, rows)
                     .integer(rows)
@@ -165,7 +165,7 @@ final class TileProducts {
             int used,
             ProductMode mode) {
         if (groups && suits(mode, outputs, columns)) {
-            launcher.begin()
+            launcher.begin(grouped)
                     .matrix(right, depth, (long) number * outputs)
                     .matrix(left, depth, grouping.pairs())
                     .address(grouping.starts())
