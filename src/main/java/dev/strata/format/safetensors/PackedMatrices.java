@@ -2,7 +2,6 @@ package dev.strata.format.safetensors;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
-import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
 import dev.strata.format.ModelFiles;
 import dev.strata.format.ModelFormatException;
@@ -10,6 +9,8 @@ import dev.strata.format.QuantType;
 import dev.strata.format.Quants;
 import dev.strata.format.TensorEntry;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
 import java.util.List;
 import java.util.Optional;
 
@@ -20,6 +21,10 @@ import java.util.Optional;
 public final class PackedMatrices {
     private static final int TILE = 128;
     private static final int GROUP = 16;
+    private static final ValueLayout.OfShort LITTLE_SHORT =
+            ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final ValueLayout.OfLong LITTLE_LONG =
+            ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final float[] FP8 = fp8();
 
     /** The value of an E4M3 byte. */
@@ -116,23 +121,16 @@ public final class PackedMatrices {
     /** Writes {@code blocks} blocks from number {@code first} on of values in pairs with a scale for each 16. */
     public static void repackNvfp4(
             MemorySegment values, MemorySegment factors, long first, long blocks, MemorySegment target) {
-        byte[] group = new byte[GROUP / 2];
         for (long block = first; block < first + blocks; block++) {
             long at = (block - first) * QuantType.NVFP4.blockBytes();
             MemorySegment.copy(factors, block * 4, target, at, 4);
             for (int g = 0; g < 4; g++) {
-                MemorySegment.copy(values, JAVA_BYTE, (block * 4 + g) * group.length, group, 0, group.length);
-                for (int i = 0; i < group.length; i++) {
-                    target.set(JAVA_BYTE, at + 4 + g * group.length + i, (byte)
-                            (nibble(group, i) | nibble(group, i + group.length) << 4));
-                }
+                // Sixteen values, the even one of a pair low: the first eight go to the low halves of the bytes, the others to the high ones.
+                long pairs = values.get(LITTLE_LONG, (block * 4 + g) * (GROUP / 2));
+                long halves = Long.expand(pairs, 0x0F0F0F0F0F0F0F0FL) | Long.expand(pairs >>> 32, 0xF0F0F0F0F0F0F0F0L);
+                target.set(LITTLE_LONG, at + 4 + g * (GROUP / 2), halves);
             }
         }
-    }
-
-    /** Element {@code element} of E2M1 values packed in pairs, the even one low. */
-    private static int nibble(byte[] pairs, int element) {
-        return pairs[element / 2] >> 4 * (element % 2) & 15;
     }
 
     /** Writes an FP8 matrix as BF16 values, rounded to nearest even. */
@@ -141,15 +139,33 @@ public final class PackedMatrices {
         writeFp8(files.data(entry), scales(name, outputs, inputs), outputs, inputs, target);
     }
 
-    /** Writes FP8 values as BF16 values. */
+    /** Writes FP8 values as BF16 values, a tile with one factor after the other. */
     public static void writeFp8(MemorySegment values, Scales scales, int outputs, int inputs, MemorySegment target) {
-        for (int row = 0; row < outputs; row++) {
-            for (int column = 0; column < inputs; column++) {
-                long at = (long) row * inputs + column;
-                float value = FP8[values.get(JAVA_BYTE, at) & 0xFF] * scales.at(row, column);
-                int bits = Float.floatToRawIntBits(value);
-                target.set(JAVA_SHORT_UNALIGNED, 2 * at, (short) (bits + 0x7FFF + (bits >>> 16 & 1) >>> 16));
+        short[] codes = new short[256];
+        byte[] from = new byte[Math.min(inputs, scales.columnStep())];
+        short[] to = new short[from.length];
+        for (int top = 0; top < outputs; top += scales.rowStep()) {
+            int bottom = Math.min(outputs, top + scales.rowStep());
+            for (int left = 0; left < inputs; left += scales.columnStep()) {
+                bf16(scales.at(top, left), codes);
+                int right = Math.min(inputs, left + scales.columnStep());
+                for (int row = top; row < bottom; row++) {
+                    long at = (long) row * inputs + left;
+                    MemorySegment.copy(values, JAVA_BYTE, at, from, 0, right - left);
+                    for (int i = 0; i < right - left; i++) {
+                        to[i] = codes[from[i] & 0xFF];
+                    }
+                    MemorySegment.copy(to, 0, target, LITTLE_SHORT, 2 * at, right - left);
+                }
             }
+        }
+    }
+
+    /** What every E4M3 byte times a factor is as BF16, rounded to nearest even. */
+    private static void bf16(float factor, short[] codes) {
+        for (int code = 0; code < codes.length; code++) {
+            int bits = Float.floatToRawIntBits(FP8[code] * factor);
+            codes[code] = (short) (bits + 0x7FFF + (bits >>> 16 & 1) >>> 16);
         }
     }
 
