@@ -45,6 +45,7 @@ public final class EngineLoader {
             ModelConfig config = session.model().config();
             Set<Integer> ends = new TreeSet<>(tokenizer.specialTokens().end());
             ends.addAll(config.endTokens());
+            Map<String, Object> facts = facts(options, session);
             Engine engine = new Engine(
                     session.model(),
                     new ModelText(tokenizer, renderer, ends),
@@ -55,7 +56,7 @@ public final class EngineLoader {
                             options.variables(),
                             slotFolder(options, session),
                             () -> session.home().totals()),
-                    facts(options, session),
+                    facts,
                     onStuck,
                     session);
             engine.start();
@@ -66,7 +67,7 @@ public final class EngineLoader {
                     config.parameters(),
                     session.context(),
                     session.backend().description(),
-                    Backends.instructionSet(options.variables()),
+                    facts.get("cpu_isa"),
                     (System.nanoTime() - start) / 1_000_000);
             return engine;
         } catch (RuntimeException | Error e) {

@@ -60,7 +60,7 @@ public final class ModelSession implements AutoCloseable {
             int context = context(options.engine(), config);
             Backend backend = Backends.create(options);
             try {
-                LOG.debug("self-test passed for {}", SelfTest.run(files, backend));
+                SelfTest.once(files, backend);
                 EngineOptions engine =
                         options.engine().withChunk(TierSettings.chunk(options, Backends.device(backend)));
                 Hyperparameters sizes = ModelConfigReader.hyperparameters(files);

@@ -15,12 +15,16 @@ import java.lang.foreign.ValueLayout;
 import java.util.EnumSet;
 import java.util.Locale;
 import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Before a model is loaded: one small product for every type of its matrices, compared with plain Java. Kernels that were built for another
  * processor or card can give nonsense without any error.
  */
 final class SelfTest {
+    private static final Logger LOG = LoggerFactory.getLogger(SelfTest.class);
+
     /** Backends may round activations to 8 bits. */
     private static final double LARGEST_ERROR = 0.05;
 
@@ -42,7 +46,23 @@ final class SelfTest {
      * @throws DeviceException naming the type when a product is wrong
      */
     static Set<QuantType> run(ModelFiles files, Backend backend) {
-        return files.makesTensors() ? Set.of() : run(files, backend.description(), (matrix, row) -> on(backend, matrix, row));
+        return run(files, backend.description(), (matrix, row) -> on(backend, matrix, row));
+    }
+
+    /** {@link #run}, unless these kernels have passed on this machine before. */
+    static void once(ModelFiles files, Backend backend) {
+        if (files.makesTensors()) {
+            return;
+        }
+        Set<QuantType> types = EnumSet.noneOf(QuantType.class);
+        files.tensors().stream().filter(SelfTest::isMatrix).forEach(tensor -> types.add(tensor.type()));
+        SelfTestRecord record = SelfTestRecord.of(backend.name() + ": " + backend.description() + ": " + types);
+        if (!record.passed()) {
+            long start = System.nanoTime();
+            Set<QuantType> tested = run(files, backend);
+            record.pass();
+            LOG.debug("self-test passed for {} in {} ms", tested, (System.nanoTime() - start) / 1_000_000);
+        }
     }
 
     static Set<QuantType> run(ModelFiles files, String description, Product product) {

@@ -1,6 +1,7 @@
 package dev.strata.engine;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -15,6 +16,7 @@ import dev.strata.format.QuantType;
 import java.nio.file.Path;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class SelfTestTest {
     private static ModelFiles tiny() {
@@ -32,6 +34,15 @@ class SelfTestTest {
                 assertEquals(types, SelfTest.run(files, cpu));
             }
         }
+    }
+
+    @Test
+    void aPassIsRememberedForTheSameMachineAndBuild(@TempDir Path folder) {
+        SelfTestRecord record = SelfTestRecord.in(folder, "a machine");
+        assertFalse(record.passed());
+        record.pass();
+        assertTrue(SelfTestRecord.in(folder, "a machine").passed());
+        assertFalse(SelfTestRecord.in(folder, "another machine").passed());
     }
 
     @Test
