@@ -96,22 +96,21 @@ final class DecodeProducts {
         Weight down = weights.down();
         Weight up = weights.up();
         Weight inject = weights.inject();
-        boolean both = injections != null && inject != null;
-        Weight[] first = both ? new Weight[] {down, inject} : new Weight[] {down};
+        Weight[] first = injections != null && inject != null ? new Weight[] {down, inject} : new Weight[] {down};
         long bytes = 4L * rows * down.outputs();
         Tensor low = new Tensor(
                 new ScratchView(scratch.address("gated residual, low rank", bytes), bytes), 0, rows, down.outputs());
         long factors = scratch.address("norms of streams", 4L * DecodeShapes.ROWS * MOST_STREAMS);
         Layout layout = begin(first, rows);
         for (int i = 0; i < MOST; i++) {
-            if (i > 0 && both) {
+            if (i > 0 && injections != null && inject != null) {
                 matrix(inject, injections, blocks(down), ProductMode.TWICE_SIGMOID, inject.scale() / streams);
             } else {
                 matrix(down, low, 0, ProductMode.SILU, down.scale() / streams);
             }
         }
         NormedRows in = new NormedRows(residual, weights.norm(), weights.epsilon(), residual);
-        launch(layout, first.length, in, streams, 0, streams, factors, blocks(down) + (both ? blocks(inject) : 0));
+        launch(layout, first.length, in, streams, 0, streams, factors, blocks(down) + (inject != null && injections != null ? blocks(inject) : 0));
         Layout second = hyperLayout(weights, rows);
         launcher.begin()
                 .address(up.address())
