@@ -125,7 +125,7 @@ public final class TensorTable implements AutoCloseable {
 
     /** Closes the views of experts; whoever asks for one later gets a new one. Returns the bytes that were mapped. */
     // The new arena is this table's own and is closed with it.
-    @SuppressWarnings("MustBeClosed")
+    @SuppressWarnings("MustBeClosedChecker")
     public synchronized long closeExperts() {
         long closed = 0;
         for (Range range : ranges.values()) {
