@@ -7,6 +7,7 @@
 // needs no answer: `shares[misses]` experts go to the processor, those that no kernel can reach first, then by ascending number.
 // pull_blobs: reads the card's missed blobs once over the link, 16 bytes a thread and load, whatever the number of rows that use them.
 // sum_with_answer (few rows): the weighted sum over a row's experts, the processor's rows read where the host wrote them, once its number is there.
+// add_answer: only the processor's rows of that sum, added to a residual that has the others already.
 // await_answer (many rows, one block a pair): waits for the host's number and takes over the rows that the processor computed. Returns at once when
 // nothing was asked. Bytes over the link: the pulled blobs, rows x columns x 4 out, and the processor's pairs x columns x 4 back.
 #include "strata.cuh"
@@ -225,14 +226,9 @@ STRATA_KERNEL(256, await_answer, const int* ids, const u64* planned, const Meeti
     }
 }
 
-// out[row] = sum over j of weights[row][j] * result of the pair, in the order of the routing. grid (rows, columns / 256).
-STRATA_KERNEL(256, sum_with_answer, const int* ids, const u64* planned, const MeetingState* state, Question* question,
-              const u8* answer, const float* results, const float* weights, int used, int columns, float* out) {
-    const int MOST = 64;
-    __shared__ const float* rows[MOST];
-    __shared__ u8 remote[MOST];
-    wait_for_previous_kernel();
-    release_next_kernel();
+// Finds the rows of a row's results that the processor computed and waits for them; `rows` and `remote` are in shared memory.
+STRATA_INLINE void meet(const int* ids, const u64* planned, const MeetingState* state, Question* question, const u8* answer,
+                        const float* results, int used, int columns, const float** rows, u8* remote) {
     int row = blockIdx.x;
     bool asked = state->asked != 0;
     u32 number = state->sequence;
@@ -240,7 +236,7 @@ STRATA_KERNEL(256, sum_with_answer, const int* ids, const u64* planned, const Me
         question->link_nanos = (u32)(device_nanos() - state->asked_at);
         question->timed = number;
     }
-    if (threadIdx.x < used) {
+    if ((int)threadIdx.x < used) {
         int pair = row * used + threadIdx.x;
         bool there = asked && planned[ids[pair]] == 0;
         remote[threadIdx.x] = there;
@@ -252,7 +248,19 @@ STRATA_KERNEL(256, sum_with_answer, const int* ids, const u64* planned, const Me
         }
     }
     __syncthreads();
-    int k = blockIdx.y * 256 + threadIdx.x;
+}
+
+static const int MOST_CHOSEN = 64;
+
+// out[row] = sum over j of weights[row][j] * result of the pair, in the order of the routing. grid (rows, columns / 256).
+STRATA_KERNEL(256, sum_with_answer, const int* ids, const u64* planned, const MeetingState* state, Question* question,
+              const u8* answer, const float* results, const float* weights, int used, int columns, float* out) {
+    __shared__ const float* rows[MOST_CHOSEN];
+    __shared__ u8 remote[MOST_CHOSEN];
+    wait_for_previous_kernel();
+    release_next_kernel();
+    meet(ids, planned, state, question, answer, results, used, columns, rows, remote);
+    int row = blockIdx.x, k = blockIdx.y * 256 + threadIdx.x;
     if (k < columns) {
         float sum = 0.0f;
         for (int j = 0; j < used; j++) {
@@ -260,5 +268,36 @@ STRATA_KERNEL(256, sum_with_answer, const int* ids, const u64* planned, const Me
             sum += weights[row * used + j] * value;
         }
         out[(long long)row * columns + k] = sum;
+    }
+}
+
+// Residual stream s of row += strengths[row][s] * sum over the processor's j of weights[row][j] * result; one stream of strength 1 without
+// strengths. grid (rows, columns / 256).
+STRATA_KERNEL(256, add_answer, const int* ids, const u64* planned, const MeetingState* state, Question* question,
+              const u8* answer, const float* weights, int used, int columns, const float* strengths, int streams, float* into) {
+    __shared__ const float* rows[MOST_CHOSEN];
+    __shared__ u8 remote[MOST_CHOSEN];
+    wait_for_previous_kernel();
+    release_next_kernel();
+    if (state->asked == 0) {
+        return;
+    }
+    meet(ids, planned, state, question, answer, nullptr, used, columns, rows, remote);
+    int row = blockIdx.x, k = blockIdx.y * 256 + threadIdx.x;
+    if (k >= columns) {
+        return;
+    }
+    float sum = 0.0f;
+    for (int j = 0; j < used; j++) {
+        if (remote[j]) {
+            sum += weights[row * used + j] * load_shared_float(rows[j] + k);
+        }
+    }
+    if (strengths == nullptr) {
+        into[(long long)row * columns + k] += sum;
+        return;
+    }
+    for (int s = 0; s < streams; s++) {
+        into[((long long)row * streams + s) * columns + k] += strengths[row * streams + s] * sum;
     }
 }

@@ -433,17 +433,21 @@ final class CudaOps implements Ops, AutoCloseable {
             Residual into) {
         CudaExpertLayer own = (CudaExpertLayer) layer;
         ExpertLayout layout = own.layout();
+        ExpertPlacement placement = own.placement();
         int rows = in.rows();
-        if (own.placement() != null
+        if ((placement != null && !placement.whole(own.layer()))
                 || !decodeExperts.gates(layout, shared, rows)
                 || !decodeExperts.sums(layout, shared, routing.used(), rows)) {
             Ops.super.allExperts(layer, shared, in, routing, room, into);
             return;
         }
-        long values = scratch.address(
-                "expert values, float32", 4L * rows * routing.used() * layout.intermediate());
-        decodeExperts.gateUp(layout, own.table(), shared, in, routing, 0, layout.experts(), values);
-        decodeExperts.down(layout, own.table(), shared, routing, rows, values, into);
+        FusedExpertGroups groups = new FusedExpertGroups(
+                decodeExperts, misses, scratch, stream, own, shared, in, routing, into, graphs.capturing());
+        if (placement == null) {
+            groups.run(0, layout.experts());
+        } else {
+            placement.products(own.layer(), groups);
+        }
         activations.written(into.rows());
     }
 

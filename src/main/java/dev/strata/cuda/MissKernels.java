@@ -1,6 +1,7 @@
 package dev.strata.cuda;
 
 import dev.strata.device.MissShare;
+import dev.strata.device.Residual;
 import dev.strata.device.Routing;
 import dev.strata.device.Tensor;
 
@@ -14,6 +15,7 @@ final class MissKernels {
     private final Kernel pull;
     private final Kernel await;
     private final Kernel sum;
+    private final Kernel add;
 
     MissKernels(Launcher launcher, Kernels kernels) {
         this.launcher = launcher;
@@ -21,6 +23,7 @@ final class MissKernels {
         pull = kernels.get("pull_blobs");
         await = kernels.get("await_answer");
         sum = kernels.get("sum_with_answer");
+        add = kernels.get("add_answer");
     }
 
     /** Splits the routed experts and asks the host for its part. */
@@ -100,5 +103,25 @@ final class MissKernels {
                 .integer(out.columns())
                 .tensor(out)
                 .launch(sum, out.rows(), Math.ceilDiv(out.columns(), 256), 1, 256, 0);
+    }
+
+    /** Adds the weighted sum of what the host computed to a residual that has the sum of the other experts. */
+    void add(MissShare share, MissShare.Meeting meeting, Routing routing, Residual into) {
+        Tensor inject = into.inject();
+        int rows = into.rows().rows();
+        int columns = share.layout().hidden();
+        launcher.begin()
+                .address(routing.ids().address())
+                .address(share.planned().address())
+                .address(share.state().address())
+                .address(meeting.question().address())
+                .address(meeting.answer().address())
+                .tensor(routing.weights())
+                .integer(routing.used())
+                .integer(columns)
+                .tensor(inject)
+                .integer(inject == null ? 1 : inject.columns())
+                .tensor(into.rows())
+                .launch(add, rows, Math.ceilDiv(columns, 256), 1, 256, 0);
     }
 }

@@ -142,6 +142,11 @@ public final class DeferredPlacement implements ExpertPlacement, AutoCloseable {
     }
 
     @Override
+    public boolean whole(int layer) {
+        return placement != null && placement.whole(layer);
+    }
+
+    @Override
     public int form() {
         return placement == null ? 0 : 1 + placement.form();
     }

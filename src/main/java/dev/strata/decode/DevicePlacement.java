@@ -139,6 +139,11 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     }
 
     @Override
+    public boolean whole(int layer) {
+        return !streaming && (sharing ? served[layer] : resident && complete[layer]);
+    }
+
+    @Override
     public int form() {
         return form;
     }

@@ -51,6 +51,14 @@ public interface ExpertPlacement {
      */
     void products(int layer, ExpertGroups groups);
 
+    /**
+     * Whether {@link #products} of the layer will be one run over all its experts in the running pass, perhaps shared with the host, so that
+     * a backend may sum them up as it multiplies.
+     */
+    default boolean whole(int layer) {
+        return false;
+    }
+
     /** Behind the last work of a pass, also when it failed or was given up before all layers had their products. */
     default void endPass(Stream stream) {}
 

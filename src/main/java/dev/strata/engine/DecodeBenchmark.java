@@ -86,7 +86,7 @@ public final class DecodeBenchmark {
                 results.accept(bound.row(device.description()));
             }
             for (DecodeArm arm : arms) {
-                results.accept(arm(files, experts, arm, bound));
+                results.accept(tried(files, experts, arm, bound));
             }
         }
         boolean same = hashes.size() <= 1;
@@ -98,6 +98,22 @@ public final class DecodeBenchmark {
             results.accept(row);
         }
         return same || !options.engine().deterministic();
+    }
+
+    /** A card that is too small for the model costs its own row only. */
+    private Map<String, Object> tried(ModelFiles files, ExpertHome.Shared experts, DecodeArm arm, DecodeBound bound) {
+        try {
+            return arm(files, experts, arm, bound);
+        } catch (DeviceException refused) {
+            if (refused.kind() != DeviceException.Kind.OUT_OF_MEMORY) {
+                throw refused;
+            }
+            Map<String, Object> row = new LinkedHashMap<>();
+            row.put("what", "decode");
+            row.put("arm", arm.name());
+            row.put("refused", String.valueOf(refused.getMessage()));
+            return row;
+        }
     }
 
     private static Device device(Backend backend) {

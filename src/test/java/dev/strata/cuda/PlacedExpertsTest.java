@@ -47,6 +47,7 @@ import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Logits do not depend on where experts lie and how they reach the card: bit for bit in deterministic mode. */
 class PlacedExpertsTest {
@@ -75,11 +76,14 @@ class PlacedExpertsTest {
         }
     }
 
-    @Test
-    void theProcessorTakesItsPartOfTheMisses() {
+    /** One order of summation with kernels of their own for every operation, and the default with fused ones. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void theProcessorTakesItsPartOfTheMisses(boolean deterministic) {
         assumeTrue(CpuBackend.isAvailable(), CpuBackend.reason());
         Path folder = GoldenModels.folder("qwen3_moe");
-        float[][] resident = resident(folder);
+        CudaOptions options = options().withDeterministic(deterministic);
+        float[][] resident = resident(folder, options);
         for (String pin : Cards.real() ? new String[] {"0", "none"} : new String[] {"0"}) {
             Setting setting = new Setting(6, pin, true, false, true);
             MissSettings misses = new MissSettings(
@@ -87,12 +91,12 @@ class PlacedExpertsTest {
                     OptionalDouble.of(0.5),
                     false,
                     () -> CpuExpertWorkers.start(new CpuSettings(2, null, false), List.of()));
-            float[][] placed = placed(folder, setting, misses);
+            float[][] placed = placed(folder, options, setting, misses);
             double worst = 0;
             for (int i = 0; i < resident.length; i++) {
                 worst = Math.max(worst, error(resident[i], placed[i]));
             }
-            assertTrue(worst < 1e-2, "pinned " + pin + ": largest difference " + worst + " of the logits' size");
+            assertTrue(worst < (deterministic ? 1e-2 : 2e-2), "pinned " + pin + ": largest difference " + worst + " of the logits' size");
             assertTrue(worst > 0, "the processor took no part");
         }
     }
@@ -120,7 +124,7 @@ class PlacedExpertsTest {
                 false,
                 1000,
                 () -> CpuExpertWorkers.start(new CpuSettings(2, null, false), List.of()));
-        float[][] placed = placed(folder, new Setting(3, pin, true, false, true, 1000), misses);
+        float[][] placed = placed(folder, options(), new Setting(3, pin, true, false, true, 1000), misses);
         double worst = 0;
         for (int i = 0; i < resident.length; i++) {
             worst = Math.max(worst, error(resident[i], placed[i]));
@@ -209,7 +213,11 @@ class PlacedExpertsTest {
     }
 
     private static float[][] resident(Path folder) {
-        try (CudaBackend backend = Cards.open(options());
+        return resident(folder, options());
+    }
+
+    private static float[][] resident(Path folder, CudaOptions options) {
+        try (CudaBackend backend = Cards.open(options);
                 ModelFiles files = ModelFileOpener.open(folder);
                 Model model = ModelLoader.load(files, backend, ROOM)) {
             return run(model, folder);
@@ -253,12 +261,12 @@ class PlacedExpertsTest {
     }
 
     private static float[][] placed(Path folder, Setting setting) {
-        return placed(folder, setting, MissSettings.CARD_ONLY);
+        return placed(folder, options(), setting, MissSettings.CARD_ONLY);
     }
 
-    private static float[][] placed(Path folder, Setting setting, MissSettings misses) {
+    private static float[][] placed(Path folder, CudaOptions options, Setting setting, MissSettings misses) {
         PinSetting pin = PinSetting.parse(setting.pin());
-        try (CudaBackend backend = Cards.open(options());
+        try (CudaBackend backend = Cards.open(options);
                 ModelFiles files = ModelFileOpener.open(folder);
                 TieredExpertSource source = source(files, setting.file())) {
             ArenaLayout layout = source.arenaLayout();
