@@ -1,5 +1,7 @@
 // Which kernels this processor runs.
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "kernels.h"
 #include "strata_cpu.h"
@@ -7,6 +9,15 @@
 namespace strata {
 
 namespace {
+
+// The tile unit: the processor's bits, and the operating system's permission to use its registers, which holds for the whole process.
+bool tiles() {
+    constexpr unsigned TILES = 1u << 24, BF16_TILES = 1u << 22;
+    constexpr long REQUEST_PERMISSION = 0x1023, TILE_DATA = 18;
+    unsigned a, b, c, d;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & TILES) == 0 || (d & BF16_TILES) == 0) return false;
+    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
 
 // GCC's test looks at the operating system's register support too.
 bool runs(int isa) {
@@ -19,6 +30,7 @@ bool runs(int isa) {
         case 1: return avx2;
         case 2: return avx512;
         case 3: return avx512 && __builtin_cpu_supports("avx512vnni");
+        case 4: return avx512 && __builtin_cpu_supports("avx512vnni") && tiles();
         default: return false;
     }
 }

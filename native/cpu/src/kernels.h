@@ -25,6 +25,7 @@ struct Row {
     const float* h;  // the two halves of every s
     // Where the kernels ask for it: q = 256 * high + low in bytes, for every two blocks 64 high ones, then 64 low ones.
     const int8_t* bytes;
+    const uint16_t* planes;  // and as sums of two bfloat16 numbers: of every block 32 high ones, then 32 low ones
 };
 
 // Weights of up to `width` outputs over some blocks of 32 inputs, interleaved for register tiles.
@@ -50,7 +51,7 @@ struct DeltaRun;
 
 // result, name, parameters
 #define STRATA_KERNELS(X)                                                                                              \
-    X(void, quantize, (const float* x, int n, int16_t* q, float* d, float* s, float* h, int8_t* bytes))                                \
+    X(void, quantize, (const float* x, int n, int16_t* q, float* d, float* s, float* h, int8_t* bytes, uint16_t* planes))                                \
     X(void, tileF, (const float* const* a, int rows, const float* b, int64_t ldb, int k, float* const* c))            \
     X(void, panelF, (int type, const uint8_t* w, int64_t rowBytes, int rows, int first, int count, float scale, float* panel)) \
     X(void, tileQ, (const PanelQ* panel, const Row* x, int firstBlock, int rows, float* const* c))                     \
@@ -73,8 +74,10 @@ struct Kernels {
     const char* name;
     int isa;
     int width;     // outputs of a register tile
-    int tileRows;  // tokens of a register tile
-    bool bytes;    // whether quantize() writes the bytes of a row too
+    int tileRows;   // tokens of a register tile
+    int tileQRows;  // the same for quantized weights
+    bool bytes;     // whether quantize() writes the bytes of a row too
+    bool planes;    // and its planes
     // By type id. Quantized form where `panel` is there, float32 rows otherwise.
     DotFn dots[TYPE_LIMIT];
     PanelFn panels[TYPE_LIMIT];
@@ -84,7 +87,7 @@ struct Kernels {
 };
 
 // name, number; from the least to the most capable. A table is asked for only on processors that run it: its file is compiled for it.
-#define STRATA_ISAS(X) X(generic, 0) X(avx2, 1) X(avx512, 2) X(vnni, 3)
+#define STRATA_ISAS(X) X(generic, 0) X(avx2, 1) X(avx512, 2) X(vnni, 3) X(amx, 4)
 #define X(name, isa) extern const Kernels* kernels_##name();
 STRATA_ISAS(X)
 #undef X

@@ -9,7 +9,7 @@
 namespace strata::STRATA_NS {
 
 template <int LIMIT>
-static void quantize(const float* x, int n, int16_t* q, float* d, float* s, float* h, int8_t*) {
+static void quantize(const float* x, int n, int16_t* q, float* d, float* s, float* h, int8_t*, uint16_t*) {
     int blocks = n / 32;
     for (int b = 0; b < blocks; b++, x += 32, q += 32) {
         __m256 v[4];

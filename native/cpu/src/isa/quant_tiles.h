@@ -33,8 +33,10 @@ static inline void transpose8(const __m256i* in, int32_t* target, int stride) {
     }
 }
 
-template <class T>
-static void panelQuant(const uint8_t* w, int64_t rowBytes, int rows, int firstBlock, int blocks, float scale, PanelQ* panel) {
+// `turn` gets every pair of vectors before it goes into the panel.
+template <class T, class F>
+static inline void panelOf(const uint8_t* w, int64_t rowBytes, int rows, int firstBlock, int blocks, float scale, PanelQ* panel,
+                           const F& turn) {
     panel->blocks = blocks;
     panel->halves = T::HALVES;
     panel->hasMin = T::HAS_MIN;
@@ -66,6 +68,7 @@ static void panelQuant(const uint8_t* w, int64_t rowBytes, int rows, int firstBl
                     pair.even = _mm256_sub_epi16(pair.even, _mm256_set1_epi16(T::OFFSET));
                     pair.odd = _mm256_sub_epi16(pair.odd, _mm256_set1_epi16(T::OFFSET));
                 }
+                turn(&pair);
                 even[j] = pair.even;
                 odd[j] = pair.odd;
             }
@@ -97,6 +100,11 @@ static void panelQuant(const uint8_t* w, int64_t rowBytes, int rows, int firstBl
             }
         }
     }
+}
+
+template <class T>
+static void panelQuant(const uint8_t* w, int64_t rowBytes, int rows, int firstBlock, int blocks, float scale, PanelQ* panel) {
+    panelOf<T>(w, rowBytes, rows, firstBlock, blocks, scale, panel, [](Pair*) {});
 }
 
 template <int R, int PAIRS>
@@ -180,6 +188,7 @@ static void fillQuantTiles(Kernels* k) {
     SPREAD_IQ3XXS.fill(GRID_IQ3XXS);
     SPREAD_IQ3S.fill(GRID_IQ3S);
     k->tileQ = tileQ;
+    k->tileQRows = MR;
 #define X(name) k->panels[name] = panelQuant<Unpack##name>;
     STRATA_UNPACKED(X)
 #undef X

@@ -13,7 +13,7 @@ constexpr int PANEL_INPUTS = 8192;  // width x inputs of one panel: the first ca
 void productTiles(Context& c, const Matrix& m, int begin, int end, const Row* x, int rows, float* const* out, int worker) {
     const Kernels& k = c.k;
     const int width = k.width;
-    const bool quant = quantized(k, m.type);
+    const bool quant = quantized(k, m.type) && m.inputs % 32 == 0;
     uint8_t* memory = (uint8_t*)c.worker(worker);
     const int chunk = PANEL_INPUTS / width;
     PanelQ panel;
@@ -36,8 +36,11 @@ void productTiles(Context& c, const Matrix& m, int begin, int end, const Row* x,
             } else {
                 k.panelF(m.type, w, rowBytes, valid, first, count, m.scale, floats);
             }
-            for (int r = 0; r < rows; r += k.tileRows) {
-                const int n = rows - r < k.tileRows ? rows - r : k.tileRows;
+            // Tiles of even sizes: a last one of few rows would take nearly as long as a whole one.
+            const int most = quant ? k.tileQRows : k.tileRows;
+            const int tiles = (rows + most - 1) / most;
+            for (int t = 0; t < tiles; t++) {
+                const int r = rows * t / tiles, n = rows * (t + 1) / tiles - r;
                 for (int i = 0; i < n; i++) {
                     target[i] = valid < width ? edge + int64_t(r + i) * width : out[r + i] + o;
                     source[i] = x[r + i].f + first;
@@ -58,7 +61,7 @@ void productTiles(Context& c, const Matrix& m, int begin, int end, const Row* x,
 
 Row* prepareRows(Context& c, int first, int second, const float* x, int rows, int columns) {
     Row* result = (Row*)c.take(int64_t(rows) * sizeof(Row));
-    for (int r = 0; r < rows; r++) result[r] = {x + int64_t(r) * columns, nullptr, nullptr, nullptr, nullptr, nullptr};
+    for (int r = 0; r < rows; r++) result[r] = {x + int64_t(r) * columns, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
     if (!quantized(c.k, first) && !quantized(c.k, second)) return result;
     const int64_t blocks = (columns / 32 + 7) / 8 * 8;
     // Rows a cache line further apart than they are long: at powers of two they would push each other out of the first cache.
@@ -70,17 +73,20 @@ Row* prepareRows(Context& c, int first, int second, const float* x, int rows, in
     // As with q, rows are kept from lying at powers of two apart.
     const int64_t byteStride = blocks * 64 + 64;
     int8_t* bytes = c.k.bytes ? (int8_t*)c.take(rows * byteStride) : nullptr;
+    const int64_t planeStride = blocks * 64 + 32;
+    uint16_t* planes = c.k.planes ? (uint16_t*)c.take(rows * planeStride * 2) : nullptr;
     for (int r = 0; r < rows; r++) {
         result[r].q = q + r * stride;
         result[r].d = d + r * blocks;
         result[r].s = s + r * blocks;
         result[r].h = h + r * blocks * 2;
         result[r].bytes = bytes ? bytes + r * byteStride : nullptr;
+        result[r].planes = planes ? planes + r * planeStride : nullptr;
     }
     c.rows(rows, columns, [&](int r, int) {
         const Row& row = result[r];
         c.k.quantize(row.f, columns, (int16_t*)row.q, (float*)row.d, (float*)row.s, (float*)row.h,
-                       (int8_t*)row.bytes);
+                       (int8_t*)row.bytes, (uint16_t*)row.planes);
     });
     return result;
 }

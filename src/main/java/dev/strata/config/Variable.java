@@ -29,7 +29,7 @@ public enum Variable {
             "launcher: build when there is nothing built or sources have changed"),
     CPU_ISA(
             "STRATA_CPU_ISA",
-            Values.Choice.of("generic", "avx2", "avx512", "vnni"),
+            Values.Choice.of("generic", "avx2", "avx512", "vnni", "amx"),
             null,
             "highest instruction set that the CPU kernels may use; unset: what the processor has"),
     HEAP(

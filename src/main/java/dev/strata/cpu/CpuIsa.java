@@ -7,7 +7,8 @@ public enum CpuIsa {
     GENERIC("generic x86-64"),
     AVX2("AVX2"),
     AVX512("AVX-512"),
-    VNNI("AVX-512 VNNI");
+    VNNI("AVX-512 VNNI"),
+    AMX("AMX");
 
     private final String label;
 
@@ -31,6 +32,6 @@ public enum CpuIsa {
                 return isa;
             }
         }
-        throw new IllegalArgumentException("STRATA_CPU_ISA is " + name + "; known are generic, avx2, avx512 and vnni");
+        throw new IllegalArgumentException("STRATA_CPU_ISA is " + name + "; known are generic, avx2, avx512, vnni and amx");
     }
 }

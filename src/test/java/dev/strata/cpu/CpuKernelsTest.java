@@ -31,6 +31,9 @@ class CpuKernelsTest {
             expected = CpuIsa.AVX2;
             if (flags.containsAll(List.of("avx512f", "avx512bw", "avx512vl", "avx512dq"))) {
                 expected = flags.contains("avx512_vnni") ? CpuIsa.VNNI : CpuIsa.AVX512;
+                if (expected == CpuIsa.VNNI && flags.containsAll(List.of("amx_tile", "amx_bf16"))) {
+                    expected = CpuIsa.AMX;
+                }
             }
         }
         assertEquals(expected, CpuIsa.values()[CpuKernels.strata_cpu_best_isa(-1)]);
