@@ -512,28 +512,72 @@ STRATA_INLINE void rows_of(const Inputs& inputs, const float* queries, int heads
         fetch(value_tile, v_data, v_scales, start);
     }
     if constexpr (OWN) {
-        __shared__ float head_values[4][D < 32 ? 32 : D];
-        float* v = head_values[warp];
-        int position = positions[row];
+        // Behind the queries the new key and value. Norms and rotations do not depend on the kernel before.
+        __shared__ float heads_of[18][D];
+        __shared__ float norms[2][D];
+        __shared__ float turns[2][D / 2];
+        int position = positions[row], half = inputs.width / 2, items = own + (newest ? 2 : 0);
+        for (int i = threadIdx.x; i < half; i += 128) {
+            double angle = position * inputs.frequencies[i];
+            angle -= rint(angle * 0.15915494309189535) * 6.283185307179586;
+            turns[0][i] = sinf((float)angle) * inputs.magnitude;
+            turns[1][i] = cosf((float)angle) * inputs.magnitude;
+        }
+        for (int d = threadIdx.x; d < D; d += 128) {
+            norms[0][d] = inputs.query_norm == nullptr ? 1.0f : inputs.query_norm[d];
+            norms[1][d] = inputs.key_norm == nullptr ? 1.0f : inputs.key_norm[d];
+        }
         wait_for_previous_kernel();
-        for (int item = warp; item < own + (newest ? 2 : 0); item += 4) {
-            if (item >= own) {
-                bool is_key = item == own;
-                prepare_head(v, (is_key ? inputs.keys : inputs.values) + ((long long)row * kv_heads + kv_head) * D,
-                             is_key ? inputs.key_norm : nullptr, D, inputs.epsilon, position, inputs.frequencies,
-                             is_key ? inputs.width : 0, inputs.magnitude);
-                append_head(v, (void*)(is_key ? k_data : v_data), (u16*)(is_key ? k_scales : v_scales), FORMAT,
-                            table.vector_of(base, position, kv_head), D);
-                publish();
-            } else {
-                prepare_head(v, queries + (heads_before + item) * D * (inputs.gated ? 2 : 1), inputs.query_norm, D,
-                             inputs.epsilon, position, inputs.frequencies, inputs.width, inputs.magnitude);
+#pragma unroll 4
+        for (int i = threadIdx.x; i < items * D; i += 128) {
+            int item = i / D, d = i % D;
+            long long kv = ((long long)row * kv_heads + kv_head) * D + d;
+            heads_of[item][d] = item < own    ? queries[(heads_before + item) * D * (inputs.gated ? 2 : 1) + d]
+                                : item == own ? inputs.keys[kv]
+                                              : inputs.values[kv];
+        }
+        __syncthreads();
+        for (int item = warp; item < items; item += 4) {
+            float* v = heads_of[item];
+            const float* norm = item < own ? inputs.query_norm : item == own ? inputs.key_norm : nullptr;
+            const float* weights = norms[item < own ? 0 : 1];
+            float squares = 0.0f, turned[(D + 31) / 32];
+            for (int d = lane; d < D; d += 32) {
+                squares += v[d] * v[d];
+            }
+            squares = warp_sum(squares);
+            float factor = norm == nullptr ? 1.0f : 1.0f / sqrtf(squares / D + inputs.epsilon);
+            auto normed = [&](int d) { return norm == nullptr ? v[d] : v[d] * (factor * weights[d]); };
+#pragma unroll
+            for (int j = 0; j < (D + 31) / 32; j++) {
+                int d = lane + 32 * j;
+                if (d >= D || item > own || d >= 2 * half) {
+                    turned[j] = d < D ? normed(d) : 0.0f;
+                } else if (d < half) {
+                    turned[j] = normed(d) * turns[1][d] - normed(d + half) * turns[0][d];
+                } else {
+                    turned[j] = normed(d) * turns[1][d - half] + normed(d - half) * turns[0][d - half];
+                }
+            }
+            warp_barrier();
+#pragma unroll
+            for (int j = 0; j < (D + 31) / 32; j++) {
+                if (lane + 32 * j < D) {
+                    v[lane + 32 * j] = turned[j];
+                }
+            }
+            warp_barrier();
+            if (item < own) {
                 for (int d = 2 * lane; d < D; d += 64) {
                     *(u32*)(query_tile + tile_offset<D>(item, d >> 3) + 2 * (d & 7)) =
                         half2_of(v[d] * (scale * 1.4426950408889634f), v[d + 1] * (scale * 1.4426950408889634f));
                 }
+            } else {
+                bool is_key = item == own;
+                append_head(v, (void*)(is_key ? k_data : v_data), (u16*)(is_key ? k_scales : v_scales), FORMAT,
+                            table.vector_of(base, position, kv_head), D);
+                publish();
             }
-            warp_barrier();
         }
         for (int i = own * (D / 8) + threadIdx.x; i < 16 * (D / 8); i += 128) {
             Word4 zeros = {0, 0, 0, 0};

@@ -212,59 +212,67 @@ STRATA_INLINE void choose(const float* logits, int experts, int used, int renorm
     }
 }
 
+// A stored row times 32 values a group, both in shared memory; sums go on in `sum`.
 template <class T>
-STRATA_INLINE void score(const u8* stored, const float* x, const float* norm, int columns, float& sum, float& squares) {
+STRATA_INLINE void score(const u8* stored, const float* x, int columns, float& sum) {
     int lane = threadIdx.x & 31, quarter = lane & 3, groups = (columns + 31) >> 5;
 #pragma unroll 2
     for (int g = lane >> 2; g < groups; g += 8) {
-        float v[8], a[8], w[8];
+        float v[8];
         Scale s = T::read(stored, g, quarter, columns, v);
-        four_of(x, 32 * g + T::first(quarter), columns, a);
-        four_of(x, 32 * g + T::second(quarter), columns, a + 4);
-        if (norm != nullptr) {
-            four_of(norm, 32 * g + T::first(quarter), columns, w);
-            four_of(norm, 32 * g + T::second(quarter), columns, w + 4);
-        }
+        Vec4 low = *(const Vec4*)(x + 32 * g + T::first(quarter)), high = *(const Vec4*)(x + 32 * g + T::second(quarter));
+        float a[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
 #pragma unroll
         for (int i = 0; i < 8; i++) {
-            squares += a[i] * a[i];
-            sum += (s.scale * v[i] + s.offset) * (norm != nullptr ? a[i] * w[i] : a[i]);
+            sum += (s.scale * v[i] + s.offset) * a[i];
         }
     }
 }
 
 // grid (experts / 4, rows). `normed` gets the normed rows when there is a norm.
-STRATA_KERNEL(128, decode_route, const u8* router, u64 row_bytes, int type, float router_scale, int slot, const float* x,
+STRATA_KERNEL(128, decode_route, const u8* router, u64 row_bytes, int type, float router_scale, int slot, int x_at, const float* x,
               const float* norm, float epsilon, int columns, int experts, int used, int renormalise, float scale, int* arrivals,
               float* logits, float* normed, int* ids, float* weights) {
     STRATA_DYNAMIC_SHARED(shared);
+    __shared__ float partial[32];
     release_next_kernel();
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, row = blockIdx.y, expert = blockIdx.x * 4 + warp;
+    float* values = (float*)(shared + x_at);  // normed but for the factor
     const u8* from = router + (u64)min(expert, experts - 1) * row_bytes;
     u8* tile = shared + warp * slot;
     bring_rows(tile, slot, from, row_bytes, 1, (int)row_bytes, 0, 1);
     copy_async_commit();
+    int padded = (columns + 31) & ~31;
+    for (int k = threadIdx.x; k < padded; k += 128) {
+        values[k] = k >= columns ? 0.0f : norm == nullptr ? 1.0f : norm[k];
+    }
     wait_for_previous_kernel();
     x += (long long)row * columns;
     logits += (long long)row * experts;
-    copy_async_wait<0>();
-    warp_barrier();
     float sum = 0.0f, squares = 0.0f;
+#pragma unroll 8
+    for (int k = threadIdx.x; k < columns; k += 128) {
+        float v = x[k];
+        squares += v * v;
+        values[k] *= v;
+    }
+    squares = block_sum(squares, partial);
+    copy_async_wait<0>();
+    __syncthreads();
     const u8* stored = brought(tile, slot, from, row_bytes, 0);
     switch (type) {
 #define STRATA_SCORE(name, T) \
-    case CODE_##name: score<T>(stored, x, norm, columns, sum, squares); break;
+    case CODE_##name: score<T>(stored, values, columns, sum); break;
         STRATA_EACH_TYPE(STRATA_SCORE)
     }
     sum = warp_sum(sum);
-    squares = warp_sum(squares);
     float factor = norm == nullptr ? 1.0f : 1.0f / sqrtf(squares / columns + epsilon);
     if (lane == 0 && expert < experts) {
         logits[expert] = sum * factor * router_scale;
     }
     if (blockIdx.x == 0 && norm != nullptr) {
         for (int k = threadIdx.x; k < columns; k += 128) {
-            normed[(long long)row * columns + k] = x[k] * factor * norm[k];
+            normed[(long long)row * columns + k] = values[k] * factor;
         }
     }
     if (last_of(arrivals + row, gridDim.x) && warp == 0) {

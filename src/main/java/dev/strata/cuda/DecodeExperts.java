@@ -48,7 +48,13 @@ final class DecodeExperts {
         return products.suits(rows)
                 && shape.used() <= MOST_CHOSEN
                 && shape.experts() <= MOST_EXPERTS
-                && ROUTED_AT_ONCE * DecodeShapes.slot(router.rowBytes()) <= sharedBytes;
+                && routeBytes(router) <= sharedBytes;
+    }
+
+    /** Stored rows, then the values that they are multiplied with. */
+    private static int routeBytes(Weight router) {
+        return DecodeShapes.aligned(ROUTED_AT_ONCE * DecodeShapes.slot(router.rowBytes()))
+                + 128 * DecodeShapes.groups(router.inputs());
     }
 
     /** Norm, router product and choice; {@code in.scratch()} gets the normed rows where there is a norm. */
@@ -62,6 +68,7 @@ final class DecodeExperts {
                 .integer(types.code(router.type()))
                 .real(router.scale())
                 .integer(slot)
+                .integer(DecodeShapes.aligned(ROUTED_AT_ONCE * slot))
                 .tensor(rows)
                 .tensor(in.weight())
                 .real(in.epsilon())
@@ -81,7 +88,7 @@ final class DecodeExperts {
                         rows.rows(),
                         1,
                         32 * ROUTED_AT_ONCE,
-                        ROUTED_AT_ONCE * slot);
+                        routeBytes(router));
     }
 
     /** Shared memory of one expert's gate and up tiles behind the activations. */
