@@ -123,7 +123,6 @@ final class FileTierBench {
         if (answerTokens > 0) {
             stream("answers, mapped", false, 8, 0, true, stacked, answerTokens);
             stream("answers, half in RAM", true, 8, 0.5, false, stacked, answerTokens);
-            stream("answers, half in RAM, pack", true, 8, 0.5, false, packed, answerTokens);
         }
     }
 
