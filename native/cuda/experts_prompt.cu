@@ -45,6 +45,7 @@ STRATA_KERNEL(1024, place_pairs, const int* counts, int experts, int* starts) {
 
 // sources[i] = row of the i-th grouped pair, places[pair] = i. One block an expert; pairs keep their order.
 STRATA_KERNEL(256, group_pairs, const int* ids, int pairs, int used, const int* starts, int* sources, int* places) {
+    const int EACH = 16;  // neighbouring pairs of a thread
     __shared__ int before[8];
     wait_for_previous_kernel();
     release_next_kernel();
@@ -53,24 +54,38 @@ STRATA_KERNEL(256, group_pairs, const int* ids, int pairs, int used, const int* 
     if (next == starts[expert + 1]) {
         return;
     }
-    for (int base = 0; base < pairs; base += 256) {
-        int pair = base + threadIdx.x;
-        bool wanted = pair < pairs && ids[pair] == expert;
-        u32 bits = votes(wanted);
-        __syncthreads();
-        if (lane == 0) {
-            before[warp] = population(bits);
+    for (int base = 0; base < pairs; base += 256 * EACH) {
+        int first = base + EACH * threadIdx.x;
+        u32 wanted = 0;
+#pragma unroll
+        for (int i = 0; i < EACH; i++) {
+            wanted |= (u32)(first + i < pairs && ids[first + i] == expert) << i;
+        }
+        // The ranks inside the warp, bit by bit of the lanes' counts.
+        int mine = population(wanted), place = next, all = 0;
+#pragma unroll
+        for (int bit = 0; bit < 5; bit++) {
+            u32 lanes = votes((mine >> bit & 1) != 0);
+            place += population(lanes & ((1u << lane) - 1)) << bit;
+            all += population(lanes) << bit;
         }
         __syncthreads();
-        int place = next, total = 0;
+        if (lane == 0) {
+            before[warp] = all;
+        }
+        __syncthreads();
+        int total = 0;
         for (int i = 0; i < 8; i++) {
             place += i < warp ? before[i] : 0;
             total += before[i];
         }
-        if (wanted) {
-            place += population(bits & ((1u << lane) - 1));
-            sources[place] = pair / used;
-            places[pair] = place;
+#pragma unroll
+        for (int i = 0; i < EACH; i++) {
+            if (wanted >> i & 1) {
+                sources[place] = (first + i) / used;
+                places[first + i] = place;
+                place++;
+            }
         }
         next += total;
     }

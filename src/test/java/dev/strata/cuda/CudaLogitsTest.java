@@ -16,6 +16,7 @@ import dev.strata.model.ModelLoader;
 import dev.strata.model.ModelOptions;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -54,6 +55,23 @@ class CudaLogitsTest {
                 for (int i = 0; i < prompt.length; i++) {
                     assertArrayEquals(whole[i], again[i], name + " in chunks of " + chunk + ", position " + i);
                 }
+            }
+        }
+    }
+
+    @Test
+    void twoRunsGiveTheSameBytes() {
+        Path folder = folder("qwen3_5_moe");
+        try (CudaBackend backend = Cards.open(CudaOptions.defaults());
+                ModelFiles files = ModelFileOpener.open(folder);
+                Model model = ModelLoader.load(files, backend, new ModelOptions(256, 6, 2, KvFormat.F16, false))) {
+            LogitsRunner runner = new LogitsRunner(model);
+            int[] prompt = GoldenLogits.read(folder).get(Cards.real() ? 3 : 0).prompt();
+            float[][] once = runner.append(prompt, 64);
+            runner.restart();
+            float[][] again = runner.append(prompt, 64);
+            for (int i = 0; i < prompt.length; i++) {
+                assertArrayEquals(once[i], again[i], "position " + i);
             }
         }
     }
