@@ -12,6 +12,7 @@ import dev.strata.expert.ExpertProfile;
 import dev.strata.expert.ExpertUsage;
 import dev.strata.expert.SlotAdaptation;
 import dev.strata.expert.SlotCache;
+import dev.strata.expert.SwapJudge;
 import dev.strata.prefill.PrefillScheduler;
 import dev.strata.prefill.StreamOrder;
 import java.util.Arrays;
@@ -40,6 +41,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private final UsageLog log;
     private final ExpertUsage usage;
     private final SlotAdaptation adaptation;
+    private final SwapJudge judge;
     private final @Nullable PromptShare prompts;
     private final int streamFrom;
     private final int loanPatience;
@@ -79,6 +81,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         log = parts.log();
         usage = new ExpertUsage(parts.profile(), 1);
         adaptation = parts.settings().adaptation();
+        judge = new SwapJudge(layout);
         prompts = parts.prompts();
         streamFrom = parts.settings().streamFrom();
         loanPatience = parts.settings().loanPatience();
@@ -193,6 +196,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         if (noted && ++sinceRound >= adaptation.every()) {
             sinceRound = 0;
             adapt(stream);
+            judge.endRound();
             usage.decay(adaptation.decay());
         }
         table.flush(stream);
@@ -231,6 +235,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         boolean hit = cache.isResident(layer, expert);
         long bytes = layout.layout(layer).blobBytes();
         usage.count(layer, expert, hit, bytes);
+        judge.used(layer, expert);
         if (!hit && missedIn[layer][expert] != steps) {
             missedIn[layer][expert] = steps;
             missedOnce += bytes;
@@ -238,13 +243,14 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     }
 
     private void adapt(Stream stream) {
-        List<SlotAdaptation.Swap> swaps = adaptation.choose(cache, usage);
+        List<SlotAdaptation.Swap> swaps = adaptation.choose(cache, usage, judge.factor());
         if (swaps.isEmpty()) {
             return;
         }
         int[] gone = new int[swaps.size()];
         for (int i = 0; i < gone.length; i++) {
             gone[i] = cache.expert(swaps.get(i).slot());
+            judge.swapped(swaps.get(i).layer(), gone[i], swaps.get(i).newcomer());
             cache.replace(swaps.get(i).slot(), swaps.get(i).newcomer());
         }
         filler.fill(stream);

@@ -219,11 +219,10 @@ public final class DecodeBenchmark {
         }
         if (placement.cache().slots() < layout.totalExperts() && trace.steps() > warmUp) {
             CacheReplay replay = new CacheReplay(layout, trace, warmUp);
-            row.put(
-                    "replayed_adaptive",
-                    replay.adaptive(
-                            placement.cache().slots(),
-                            TierSettings.placement(options).adaptation()));
+            CacheReplay.Result adaptive = replay.adaptive(
+                    placement.cache().slots(), TierSettings.placement(options).adaptation());
+            row.put("replayed_adaptive", adaptive.hitRate());
+            row.put("replayed_swaps_a_step", adaptive.swaps());
             row.put("replayed_static", replay.fixed(placement.cache().slots()));
             row.put("replayed_lru", replay.leastRecentlyUsed(placement.cache().slots()));
         }

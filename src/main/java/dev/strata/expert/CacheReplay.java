@@ -21,14 +21,24 @@ public final class CacheReplay {
         this.counted = counted;
     }
 
+    /**
+     * What a cache did.
+     *
+     * @param hitRate share of lookups
+     * @param swaps a step
+     */
+    public record Result(double hitRate, double swaps) {}
+
     /** The cache as it runs in decode, from a profile without knowledge. */
-    public double adaptive(int slots, SlotAdaptation adaptation) {
+    public Result adaptive(int slots, SlotAdaptation adaptation) {
         ExpertProfile even = ExpertProfile.even(layout);
         SlotPlan plan = SlotPlan.fit(layout, even.ranking(), Long.MAX_VALUE, slots);
         MemorySegment nothing = MemorySegment.ofAddress(4096).reinterpret(Math.max(1, plan.bytes()));
         ExpertUsage usage = new ExpertUsage(even, 1);
+        SwapJudge judge = new SwapJudge(layout);
         long lookups = 0;
         long hits = 0;
+        long swaps = 0;
         try (SlotCache cache = new SlotCache(layout, plan, HostBuffer.of(nothing))) {
             for (int slot = 0; slot < plan.slots(); slot++) {
                 cache.loading(slot);
@@ -39,22 +49,27 @@ public final class CacheReplay {
                 for (int i = 0; i < choices.length; i += 2) {
                     boolean hit = cache.isResident(choices[i], choices[i + 1]);
                     usage.count(choices[i], choices[i + 1], hit, 1);
+                    judge.used(choices[i], choices[i + 1]);
                     if (step >= counted) {
                         lookups++;
                         hits += hit ? 1 : 0;
                     }
                 }
                 if ((step + 1) % adaptation.every() == 0) {
-                    swap(cache, adaptation.choose(cache, usage));
+                    List<SlotAdaptation.Swap> chosen = adaptation.choose(cache, usage, judge.factor());
+                    swap(cache, chosen, judge);
+                    judge.endRound();
+                    swaps += step >= counted ? chosen.size() : 0;
                     usage.decay(adaptation.decay());
                 }
             }
         }
-        return rate(hits, lookups);
+        return new Result(rate(hits, lookups), swaps / (double) Math.max(1, trace.steps() - counted));
     }
 
-    private static void swap(SlotCache cache, List<SlotAdaptation.Swap> swaps) {
+    private static void swap(SlotCache cache, List<SlotAdaptation.Swap> swaps, SwapJudge judge) {
         for (SlotAdaptation.Swap swap : swaps) {
+            judge.swapped(swap.layer(), cache.expert(swap.slot()), swap.newcomer());
             cache.replace(swap.slot(), swap.newcomer());
             cache.loading(swap.slot());
             cache.ready(swap.slot());

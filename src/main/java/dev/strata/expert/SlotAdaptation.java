@@ -27,6 +27,11 @@ public record SlotAdaptation(int every, int swaps, float decay, float minimumGai
 
     /** The swaps of one round, best gain first. Changes nothing. */
     public List<Swap> choose(SlotCache cache, ExpertUsage usage) {
+        return choose(cache, usage, 1);
+    }
+
+    /** The same with the least gain multiplied by {@code factor}. */
+    public List<Swap> choose(SlotCache cache, ExpertUsage usage, float factor) {
         List<Swap> all = new ArrayList<>();
         boolean[] taken = new boolean[cache.slots()];
         for (int layer = 0; layer < cache.layout().layers(); layer++) {
@@ -38,7 +43,7 @@ public record SlotAdaptation(int every, int swaps, float decay, float minimumGai
                 }
                 float old = usage.count(layer, cache.expert(victim));
                 float fresh = usage.count(layer, newcomer);
-                if (fresh <= old * minimumGain) {
+                if (fresh <= old * minimumGain * factor) {
                     break;
                 }
                 taken[victim] = true;

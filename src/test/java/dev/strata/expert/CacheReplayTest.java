@@ -24,17 +24,26 @@ class CacheReplayTest {
         RoutingTrace trace = trace(skew, locality, 1500);
         CacheReplay replay = new CacheReplay(layout(), trace, 300);
         int slots = slotsOfALayer * LAYERS;
-        double adaptive = replay.adaptive(slots, SlotAdaptation.DEFAULTS);
+        CacheReplay.Result result = replay.adaptive(slots, SlotAdaptation.DEFAULTS);
+        double adaptive = result.hitRate();
         double fixed = replay.fixed(slots);
         double lru = replay.leastRecentlyUsed(slots);
-        String all = "adaptive " + adaptive + ", static " + fixed + ", least recently used " + lru;
+        String all = "adaptive " + result + ", static " + fixed + ", least recently used " + lru;
         assertTrue(adaptive > fixed && adaptive > lru, all);
+    }
+
+    @Test
+    void evenRoutingCostsFewSwaps() {
+        CacheReplay replay = new CacheReplay(layout(), trace(0, 0, 1500), 300);
+        CacheReplay.Result result = replay.adaptive(64 * LAYERS, SlotAdaptation.DEFAULTS);
+        assertTrue(result.hitRate() > 0.48, result.toString());
+        assertTrue(result.swaps() < 0.2 * LAYERS * USED / 2, result.toString());
     }
 
     @Test
     void aCacheOfEverythingAlwaysHits() {
         CacheReplay replay = new CacheReplay(layout(), trace(0.7, 0.5, 40), 20);
-        assertEquals(1, replay.adaptive(LAYERS * EXPERTS, SlotAdaptation.DEFAULTS));
+        assertEquals(1, replay.adaptive(LAYERS * EXPERTS, SlotAdaptation.DEFAULTS).hitRate());
         assertEquals(1, replay.fixed(LAYERS * EXPERTS));
         assertTrue(replay.leastRecentlyUsed(LAYERS * EXPERTS) < 1, "what was never used is not there");
         assertEquals(0, replay.leastRecentlyUsed(0));
