@@ -2,6 +2,7 @@ package dev.strata.expert;
 
 import dev.strata.os.BlockFile;
 import dev.strata.os.HostPages;
+import dev.strata.os.Unreadable;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
@@ -96,7 +97,7 @@ final class BlockReader implements AutoCloseable {
                 future.get();
             } catch (InterruptedException stop) {
                 Thread.currentThread().interrupt();
-                failure = new UncheckedIOException(new IOException("reading experts was interrupted"));
+                failure = Unreadable.because("reading experts was interrupted");
             } catch (ExecutionException failed) {
                 failure = failed.getCause() instanceof RuntimeException cause
                         ? cause
@@ -117,7 +118,7 @@ final class BlockReader implements AutoCloseable {
             checked = request.file();
             try {
                 if (!files.get(checked).stamp().equals(stamps.get(checked))) {
-                    throw new IOException(paths.get(checked)
+                    throw Unreadable.because(paths.get(checked)
                             + " changed while it was served: restart the server with an unchanged file");
                 }
             } catch (IOException failed) {
@@ -200,8 +201,8 @@ final class BlockReader implements AutoCloseable {
                 reason = failed.toString();
             }
             if (retried) {
-                throw new UncheckedIOException(new IOException(paths.get(request.file()) + ": reading "
-                        + (needed - done) + " bytes at offset " + (request.offset() + done) + " failed: " + reason));
+                throw Unreadable.because(paths.get(request.file()) + ": reading " + (needed - done)
+                        + " bytes at offset " + (request.offset() + done) + " failed: " + reason);
             }
             retried = true;
             counters.retried();
@@ -223,7 +224,7 @@ final class BlockReader implements AutoCloseable {
                 buffer = buffers.take();
             } catch (InterruptedException stop) {
                 Thread.currentThread().interrupt();
-                throw new UncheckedIOException(new IOException("reading experts was interrupted"));
+                throw Unreadable.because("reading experts was interrupted");
             }
         }
         if (buffer.bytes() >= bytes) {

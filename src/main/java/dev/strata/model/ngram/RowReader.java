@@ -2,6 +2,7 @@ package dev.strata.model.ngram;
 
 import dev.strata.os.BlockFile;
 import dev.strata.os.HostPages;
+import dev.strata.os.Unreadable;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
@@ -203,7 +204,7 @@ final class RowReader implements AutoCloseable {
         for (int file = touched.nextSetBit(0); file >= 0; file = touched.nextSetBit(file + 1)) {
             try {
                 if (!files.get(file).stamp().equals(stamps.get(file))) {
-                    throw new IOException(paths.get(file)
+                    throw Unreadable.because(paths.get(file)
                             + " changed while it was served: restart the server with an unchanged file");
                 }
             } catch (IOException failed) {
@@ -225,7 +226,7 @@ final class RowReader implements AutoCloseable {
             buffer = buffers.take();
         } catch (InterruptedException stop) {
             Thread.currentThread().interrupt();
-            throw new UncheckedIOException(new IOException("reading n-gram rows was interrupted"));
+            throw Unreadable.because("reading n-gram rows was interrupted");
         }
         try {
             long length = Math.ceilDiv(end - from, unit) * unit;
@@ -264,8 +265,8 @@ final class RowReader implements AutoCloseable {
                 tries++;
             }
         }
-        throw new UncheckedIOException(new IOException(paths.get(number) + ": reading " + (needed - done)
-                + " bytes of the n-gram table at offset " + (from + done) + " failed: " + reason));
+        throw Unreadable.because(paths.get(number) + ": reading " + (needed - done)
+                + " bytes of the n-gram table at offset " + (from + done) + " failed: " + reason);
     }
 
     @Override
