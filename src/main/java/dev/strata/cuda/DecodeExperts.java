@@ -61,7 +61,7 @@ final class DecodeExperts {
     void route(RouterShape shape, Weight router, NormedRows in, Tensor logits, Routing routing) {
         Tensor rows = in.rows();
         int slot = DecodeShapes.slot(router.rowBytes());
-        long arrivals = scratch.zeroed("arrivals at routers", 4L * DecodeShapes.ROWS);
+        long arrivals = scratch.zeroed("arrivals at routers", 4L * DecodeShapes.MOST_ROWS);
         launcher.begin()
                 .address(router.address())
                 .address(router.rowBytes())
@@ -222,7 +222,7 @@ final class DecodeExperts {
     }
 
     private long sharedFactors() {
-        return scratch.address("shared expert factors of few rows", 4L * DecodeShapes.ROWS);
+        return scratch.address("shared expert factors of few rows", 4L * DecodeShapes.MOST_ROWS);
     }
 
     /** Offsets of activations and their sums (0: none) in the shared memory of a warp, and its bytes. */

@@ -42,7 +42,7 @@ final class DecodeProducts {
     boolean suits(int rows) {
         return options.fused()
                 && rows > 0
-                && rows <= DecodeShapes.ROWS
+                && rows <= DecodeShapes.MOST_ROWS
                 && options.precision() == Precision.MIXED
                 && !options.deterministic();
     }
@@ -55,7 +55,8 @@ final class DecodeProducts {
     /** Offsets in shared memory: sums of groups (0: none), stored rows. */
     private record Layout(int stride, int sumsAt, int tileAt, int bytes) {}
 
-    private static Layout layout(int rows, Weight... weights) {
+    private static Layout layout(int allRows, Weight... weights) {
+        int rows = Math.min(allRows, DecodeShapes.ROWS);
         int columns = weights[0].inputs();
         int stride = DecodeShapes.stride(columns);
         int end = 2 * rows * stride;
@@ -73,7 +74,8 @@ final class DecodeProducts {
     boolean mixes(HyperWeights weights, int rows) {
         int streams = weights.streams();
         Weight inject = weights.inject();
-        return (streams == 1 || streams == 2 || streams == MOST_STREAMS)
+        return rows <= DecodeShapes.ROWS
+                && (streams == 1 || streams == 2 || streams == MOST_STREAMS)
                 && (weights.norm().columns() / streams) % 4 == 0
                 && (inject == null ? fits(rows, weights.down()) : fits(rows, weights.down(), inject))
                 && hyperLayout(weights, rows).bytes() <= sharedBytes;
@@ -218,6 +220,12 @@ final class DecodeProducts {
                 .address(factors)
                 .integer(streams)
                 .address(normFactors)
-                .launch(products, blocks, 1, 1, 256, layout.bytes());
+                .launch(
+                        products,
+                        blocks,
+                        Math.ceilDiv(rows.rows(), DecodeShapes.ROWS),
+                        1,
+                        256,
+                        layout.bytes());
     }
 }

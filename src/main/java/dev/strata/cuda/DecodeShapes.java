@@ -8,6 +8,9 @@ final class DecodeShapes {
     /** Activation rows of one tile. */
     static final int ROWS = 8;
 
+    /** Rows of a pass that these kernels take: in more, tiles of prompt kernels are fuller. */
+    static final int MOST_ROWS = 16;
+
     /** Stored rows of one tile. */
     static final int OUTPUTS = 16;
 

@@ -16,7 +16,7 @@ final class FusedCases {
 
     static List<OpCase> all() {
         List<OpCase> cases = new ArrayList<>();
-        for (int rows : new int[] {1, 3, 8, 9}) {
+        for (int rows : new int[] {1, 3, 8, 13}) {
             cases.add(products(rows, 512, true, QuantType.Q4_K, QuantType.Q8_0, QuantType.F32, QuantType.BF16));
             cases.add(products(rows, 2048, true, QuantType.Q4_0, QuantType.Q6_K));
         }
