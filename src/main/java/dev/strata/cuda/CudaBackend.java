@@ -237,6 +237,11 @@ public final class CudaBackend implements Backend {
         ops.promptFinished();
     }
 
+    @Override
+    public boolean batchInvariant() {
+        return options.deterministic();
+    }
+
     /** Whether results do not depend on how rows are batched. */
     public boolean deterministic() {
         return options.deterministic();

@@ -66,6 +66,11 @@ public interface Backend extends AutoCloseable {
     /** No prompt is being read any more: memory lent to prompts goes back before the next pass. */
     default void promptFinished() {}
 
+    /** Whether a row's results are the same to the last bit whatever other rows a pass has. */
+    default boolean batchInvariant() {
+        return false;
+    }
+
     @Override
     void close();
 }

@@ -5,6 +5,7 @@ import dev.strata.model.Model;
 import dev.strata.sampling.LogitsException;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Decode steps: one pass reads the last token of every sequence, with its drafts behind it. A draft is right when it is the very token that is
@@ -16,8 +17,19 @@ final class Decoding {
     private final Outcomes outcomes;
     private final Drafting drafting;
     private final EngineCounters counters;
+    private final boolean alone;
+    /** Whose turn it was last, when they go alone. */
+    private @Nullable Sequence last;
 
-    Decoding(Model model, Passes passes, Outcomes outcomes, Drafting drafting, EngineCounters counters) {
+    /** @param alone every step takes one sequence, in turn */
+    Decoding(
+            Model model,
+            Passes passes,
+            Outcomes outcomes,
+            Drafting drafting,
+            EngineCounters counters,
+            boolean alone) {
+        this.alone = alone;
         this.model = model;
         this.passes = passes;
         this.outcomes = outcomes;
@@ -27,6 +39,11 @@ final class Decoding {
 
     /** The parts of the next step. A suspect sequence goes alone. */
     List<Part> plan(List<Sequence> running) {
+        if (alone) {
+            Sequence next = next(running);
+            last = next;
+            return next == null ? List.of() : List.of(new Part(next, 0, 1, next.past, 0));
+        }
         List<Part> parts = new ArrayList<>(running.size());
         int decoding = 0;
         for (Sequence sequence : running) {
@@ -49,6 +66,18 @@ final class Decoding {
             }
         }
         return parts;
+    }
+
+    /** The sequence behind the one that was last; null when none decodes. */
+    private @Nullable Sequence next(List<Sequence> running) {
+        int from = last == null ? 0 : running.indexOf(last) + 1;
+        for (int i = 0; i < running.size(); i++) {
+            Sequence sequence = running.get((from + i) % running.size());
+            if (!sequence.reading()) {
+                return sequence;
+            }
+        }
+        return null;
     }
 
     /** Runs the step; the pages of all parts are there. */

@@ -45,6 +45,13 @@ public final class EngineLoader {
             ModelConfig config = session.model().config();
             Set<Integer> ends = new TreeSet<>(tokenizer.specialTokens().end());
             ends.addAll(config.endTokens());
+            boolean alone =
+                    options.engine().deterministic() && !session.backend().batchInvariant();
+            if (alone) {
+                LOG.info(
+                        "deterministic: on the {} backend every pass takes one sequence, without drafts and cached texts",
+                        session.backend().name());
+            }
             Map<String, Object> facts = facts(options, session);
             Engine engine = new Engine(
                     session.model(),
@@ -54,6 +61,7 @@ public final class EngineLoader {
                     EngineParts.Settings.of(
                             options.engine().withChunk(session.chunk()),
                             options.variables(),
+                            alone,
                             slotFolder(options, session),
                             () -> session.home().totals()),
                     facts,

@@ -26,6 +26,7 @@ final class EngineParts implements AutoCloseable {
      *
      * @param decodeShare see {@link Variable#BATCH_DECODE_SHARE}
      * @param watchdogNanos see {@link Variable#WATCHDOG_S}
+     * @param alone every pass takes one sequence, without drafts and from its first token on, so that its results depend on nothing else
      * @param slotFolder null: cached texts cannot be saved
      * @param experts what decode has used of the expert cache; gives null where there is none
      */
@@ -33,17 +34,20 @@ final class EngineParts implements AutoCloseable {
             EngineOptions options,
             double decodeShare,
             long watchdogNanos,
+            boolean alone,
             @Nullable SlotFolder slotFolder,
             Supplier<@Nullable ExpertTotals> experts) {
         static Settings of(
                 EngineOptions options,
                 Variables variables,
+                boolean alone,
                 @Nullable SlotFolder slotFolder,
                 Supplier<@Nullable ExpertTotals> experts) {
             return new Settings(
                     options,
                     variables.real(Variable.BATCH_DECODE_SHARE).orElse(0.5),
                     variables.whole(Variable.WATCHDOG_S).orElse(300) * 1_000_000_000L,
+                    alone,
                     slotFolder,
                     experts);
         }
@@ -85,7 +89,9 @@ final class EngineParts implements AutoCloseable {
         EngineOptions options = settings.options();
         boolean recurrent = isRecurrent(model.config().architecture());
         int chunk = Math.min(options.chunk(), model.maxRows());
-        int window = Math.max(1, options.speculation().window());
+        boolean alone = settings.alone();
+        EngineOptions.Speculation speculation = alone ? EngineOptions.Speculation.OFF : options.speculation();
+        int window = Math.max(1, speculation.window());
         int logitRows =
                 Math.min(model.maxRows(), Math.max(ECHO_ROWS, Math.max(options.parallel(), window * MOST_DRAFTING)));
         SamplerScratch scratch = new SamplerScratch(model.config().vocabulary());
@@ -95,10 +101,10 @@ final class EngineParts implements AutoCloseable {
         int spare = Math.max(0, model.slots() - options.parallel() - 1);
         SequenceStore store = new SequenceStore(model, recurrent, Math.min(options.checkpoints(), spare), options.parallel());
         Outcomes outcomes = new Outcomes(text, delivery, counters, settings.experts());
-        Drafting drafting = new Drafting(model, passes, options.speculation(), MOST_DRAFTING);
+        Drafting drafting = new Drafting(model, passes, speculation, MOST_DRAFTING);
         Stops stops = new Stops(recurrent, options.checkpointEvery());
-        Reading reading = new Reading(passes, store, outcomes, drafting, counters, scratch, text, stops, chunk);
-        Decoding decoding = new Decoding(model, passes, outcomes, drafting, counters);
+        Reading reading = new Reading(passes, store, outcomes, drafting, counters, scratch, text, stops, chunk, alone);
+        Decoding decoding = new Decoding(model, passes, outcomes, drafting, counters, alone);
         StepLoop loop = new StepLoop(
                 model,
                 passes,
@@ -112,6 +118,7 @@ final class EngineParts implements AutoCloseable {
                 options.parallel(),
                 chunk,
                 window,
+                !alone,
                 broken -> onDeath.accept(broken.toString()));
         Watchdog watchdog = new Watchdog(
                 loop,

@@ -15,6 +15,7 @@ final class Reading {
     private final PromptEcho echo;
     private final Stops stops;
     private final int chunk;
+    private final boolean alone;
 
     Reading(
             Passes passes,
@@ -25,7 +26,8 @@ final class Reading {
             SamplerScratch scratch,
             TextSide text,
             Stops stops,
-            int chunk) {
+            int chunk,
+            boolean alone) {
         this.passes = passes;
         this.store = store;
         this.outcomes = outcomes;
@@ -33,6 +35,7 @@ final class Reading {
         this.counters = counters;
         this.stops = stops;
         this.chunk = chunk;
+        this.alone = alone;
         echo = new PromptEcho(text, scratch, outcomes);
     }
 
@@ -45,8 +48,8 @@ final class Reading {
             if (!sequence.reading() || rows == chunk || endings == passes.mostLogitRows()) {
                 continue;
             }
-            boolean alone = sequence.suspect || echo.wanted(sequence);
-            if (alone && !parts.isEmpty()) {
+            boolean single = alone || sequence.suspect || echo.wanted(sequence);
+            if (single && !parts.isEmpty()) {
                 break;
             }
             int most = echo.wanted(sequence) ? Math.min(chunk, passes.mostLogitRows()) : chunk - rows;
@@ -54,7 +57,7 @@ final class Reading {
             parts.add(new Part(sequence, rows, take, sequence.past, 0));
             rows += take;
             endings += take == sequence.unread() ? 1 : 0;
-            if (alone) {
+            if (single) {
                 break;
             }
         }

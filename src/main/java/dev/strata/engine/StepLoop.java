@@ -45,6 +45,9 @@ final class StepLoop implements Runnable {
     private final int parallel;
     private final int chunk;
     private final int window;
+    /** Whether sequences go on from cached texts. */
+    private final boolean reuse;
+
     private final Consumer<Throwable> onDeath;
 
     private final Queue<List<Sequence>> inbox = new ConcurrentLinkedQueue<>();
@@ -77,6 +80,7 @@ final class StepLoop implements Runnable {
             int parallel,
             int chunk,
             int window,
+            boolean reuse,
             Consumer<Throwable> onDeath) {
         this.model = model;
         this.passes = passes;
@@ -90,6 +94,7 @@ final class StepLoop implements Runnable {
         this.parallel = parallel;
         this.chunk = chunk;
         this.window = window;
+        this.reuse = reuse;
         this.onDeath = onDeath;
         thread = Thread.ofPlatform().name("strata-steps").unstarted(this);
     }
@@ -319,7 +324,7 @@ final class StepLoop implements Runnable {
             outcomes.begin(sequence);
             PromptEcho.plain(sequence, text, outcomes);
         }
-        store.begin(sequence, !PromptEcho.wanted(request));
+        store.begin(sequence, reuse && !PromptEcho.wanted(request));
         store.places().enter(sequence);
         if (sequence.unread() > chunk) {
             model.expect(sequence.tokens(), sequence.past + chunk, sequence.length());

@@ -328,6 +328,34 @@ class ConcurrencyTest {
     }
 
     @Test
+    void sequencesMayGoAloneAndInTurn() {
+        EngineFixture.Builder builder = new EngineFixture.Builder();
+        builder.parallel = 3;
+        builder.alone = true;
+        builder.pages = 100;
+        try (EngineFixture fixture = builder.start()) {
+            List<Collector> answers = new ArrayList<>();
+            for (int i = 0; i < 3; i++) {
+                answers.add(new Collector());
+                fixture.engine.generate(request(prompt(tokens(100, i)), 300), answers.get(i));
+            }
+            answers.forEach(Collector::awaitEnd);
+            Collector again = fixture.run(request(prompt(tokens(100, 1)), 300));
+            assertEquals(answers.get(1).text(), again.text());
+            assertEquals(0, again.end().usage().cachedTokens());
+            assertTrue(fixture.model.passes.stream().allMatch(pass -> pass.segments().size() == 1));
+            long turns = 0;
+            int before = -1;
+            for (Batch pass : fixture.model.passes) {
+                int slot = pass.segments().getFirst().slot();
+                turns += slot != before ? 1 : 0;
+                before = slot;
+            }
+            assertTrue(turns > 400, "answers take turns: " + turns);
+        }
+    }
+
+    @Test
     void abortedRequestsLeaveNothingBehind() {
         EngineFixture.Builder builder = new EngineFixture.Builder();
         builder.parallel = 4;

@@ -37,6 +37,7 @@ final class EngineFixture implements AutoCloseable {
         double decodeShare = 0.5;
         long watchdogNanos;
         boolean drafts;
+        boolean alone;
 
         @Nullable
         SlotFolder slotFolder;
@@ -69,7 +70,7 @@ final class EngineFixture implements AutoCloseable {
                 EngineParts.slots(options, builder.architecture),
                 builder.architecture,
                 builder.drafts);
-        settings = new EngineParts.Settings(options, builder.decodeShare, builder.watchdogNanos, builder.slotFolder, () -> null);
+        settings = new EngineParts.Settings(options, builder.decodeShare, builder.watchdogNanos, builder.alone, builder.slotFolder, () -> null);
         ModelInfo info = new ModelInfo(
                 "fake",
                 List.of(),

@@ -86,7 +86,7 @@ class FileFaultTest {
                     new FakeText(),
                     info,
                     new SamplingDefaults(0, 0, 1, 0, 0, 0, 1, -1),
-                    new EngineParts.Settings(OPTIONS, 0.5, 0, null, () -> null),
+                    new EngineParts.Settings(OPTIONS, 0.5, 0, false, null, () -> null),
                     Map.of(),
                     () -> {},
                     model);

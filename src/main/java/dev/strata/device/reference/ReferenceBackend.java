@@ -50,6 +50,11 @@ public final class ReferenceBackend implements Backend {
     }
 
     @Override
+    public boolean batchInvariant() {
+        return true;
+    }
+
+    @Override
     public Ops ops() {
         return ops;
     }
