@@ -14,8 +14,17 @@
 #include "kv.cuh"
 
 // One head by one warp: v = from, normed when there are weights, rotated when `width` is not zero.
+// The angle of a pair of values at a position.
+STRATA_INLINE void turn_of(int position, double frequency, float magnitude, float& sine, float& cosine) {
+    double angle = position * frequency;
+    angle -= rint(angle * 0.15915494309189535) * 6.283185307179586;
+    sine = sinf((float)angle) * magnitude;
+    cosine = cosf((float)angle) * magnitude;
+}
+
+// `turns`: width / 2 sines and as many cosines, where they are known already.
 STRATA_INLINE void prepare_head(float* v, const float* from, const float* norm, int head_size, float epsilon, int position,
-                                const double* frequencies, int width, float magnitude) {
+                                const double* frequencies, int width, float magnitude, const float* turns) {
     int lane = threadIdx.x & 31;
     float squares = 0.0f;
     for (int d = lane; d < head_size; d += 32) {
@@ -31,9 +40,13 @@ STRATA_INLINE void prepare_head(float* v, const float* from, const float* norm, 
     }
     warp_barrier();
     for (int i = lane; i < width / 2; i += 32) {
-        double angle = position * frequencies[i];
-        angle -= rint(angle * 0.15915494309189535) * 6.283185307179586;
-        float sine = sinf((float)angle) * magnitude, cosine = cosf((float)angle) * magnitude;
+        float sine, cosine;
+        if (turns != nullptr) {
+            sine = turns[i];
+            cosine = turns[width / 2 + i];
+        } else {
+            turn_of(position, frequencies[i], magnitude, sine, cosine);
+        }
         float low = v[i], high = v[i + width / 2];
         v[i] = low * cosine - high * sine;
         v[i + width / 2] = high * cosine + low * sine;
@@ -79,6 +92,7 @@ STRATA_KERNEL(128, attention_inputs, const float* projected, const float* keys, 
               const int* page_bases, const int* pages, int format, void* k_data, void* v_data, u16* k_scales,
               u16* v_scales, float* queries, float* gates) {
     __shared__ float head_values[4][256];
+    __shared__ float turns[256];
     wait_for_previous_kernel();
     release_next_kernel();
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
@@ -100,7 +114,17 @@ STRATA_KERNEL(128, attention_inputs, const float* projected, const float* keys, 
         norm = nullptr;
     }
     int position = positions[row];
-    prepare_head(v, from, norm, head_size, epsilon, position, frequencies, head < heads + kv_heads ? width : 0, magnitude);
+    // Heads of one row turn by the same angles: a block within one row makes them once.
+    int first_row = blockIdx.x * 4 / per_row;
+    bool together = first_row == min((int)blockIdx.x * 4 + 3, rows * per_row - 1) / per_row;
+    if (together) {
+        for (int i = threadIdx.x; i < width / 2; i += 128) {
+            turn_of(positions[first_row], frequencies[i], magnitude, turns[i], turns[width / 2 + i]);
+        }
+        __syncthreads();
+    }
+    prepare_head(v, from, norm, head_size, epsilon, position, frequencies, head < heads + kv_heads ? width : 0, magnitude,
+                 together ? turns : nullptr);
     if (!live) {
         return;
     }
