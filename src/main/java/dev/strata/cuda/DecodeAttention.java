@@ -40,7 +40,7 @@ final class DecodeAttention {
         this.step = step;
         this.ropes = ropes;
         this.options = options;
-        this.merge = kernels.get("attention_merge");
+        this.merge = kernels.chained("attention_merge", 0);
     }
 
     boolean suits(AttentionShape shape, CudaStates.Kv kv, int rows) {
@@ -129,6 +129,6 @@ final class DecodeAttention {
 
     private Kernel kernel(AttentionShape shape, CudaStates.Kv kv, int sharedBytes) {
         String name = "attention_decode_" + shape.headSize() + (kv.format() == KvFormat.F16 ? "_f16" : "_int8");
-        return tiled.computeIfAbsent(name, key -> kernels.get(key, sharedBytes));
+        return tiled.computeIfAbsent(name, key -> kernels.chained(key, sharedBytes));
     }
 }

@@ -4,6 +4,8 @@ import dev.strata.device.Batch;
 import dev.strata.device.DeltaShape;
 import dev.strata.device.DeltaWeights;
 import dev.strata.device.Tensor;
+import java.util.HashMap;
+import java.util.Map;
 
 /** Launches delta_decode: all of a DeltaNet mixer between its projections, for passes of few rows a sequence. */
 final class DecodeDelta {
@@ -15,6 +17,7 @@ final class DecodeDelta {
     private final Kernels kernels;
     private final StepRecord step;
     private final CudaOptions options;
+    private final Map<Integer, Kernel> made = new HashMap<>();
 
     DecodeDelta(Launcher launcher, Scratch scratch, Kernels kernels, StepRecord step, CudaOptions options) {
         this.launcher = launcher;
@@ -22,6 +25,10 @@ final class DecodeDelta {
         this.kernels = kernels;
         this.step = step;
         this.options = options;
+    }
+
+    private Kernel kernel(int keySize) {
+        return made.computeIfAbsent(keySize, size -> kernels.chained("delta_decode_" + size, 0));
     }
 
     boolean suits(DeltaShape shape) {
@@ -68,7 +75,7 @@ final class DecodeDelta {
                 .address(arrivals)
                 .tensor(out)
                 .launch(
-                        kernels.get("delta_decode_" + shape.keySize()),
+                        kernel(shape.keySize()),
                         shape.valueHeads(),
                         step.segments(),
                         1,

@@ -39,9 +39,9 @@ final class DecodeExperts {
         this.types = types;
         this.products = products;
         this.sharedBytes = sharedBytes;
-        this.route = kernels.get("decode_route", sharedBytes);
-        this.gateUp = kernels.get("decode_gate_up", sharedBytes);
-        this.down = kernels.get("decode_down", sharedBytes);
+        this.route = kernels.chained("decode_route", sharedBytes);
+        this.gateUp = kernels.chained("decode_gate_up", sharedBytes);
+        this.down = kernels.chained("decode_down", sharedBytes);
     }
 
     boolean routes(RouterShape shape, Weight router, int rows) {

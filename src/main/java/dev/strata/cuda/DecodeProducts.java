@@ -34,8 +34,8 @@ final class DecodeProducts {
         this.types = types;
         this.options = options;
         this.sharedBytes = sharedBytes;
-        this.hyper = kernels.get("decode_hyper", sharedBytes);
-        this.products = kernels.get("decode_products", sharedBytes);
+        this.hyper = kernels.chained("decode_hyper", sharedBytes);
+        this.products = kernels.chained("decode_products", sharedBytes);
     }
 
     /** Whether passes of so many rows use the kernels of decode.cu. */

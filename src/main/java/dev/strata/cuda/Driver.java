@@ -36,6 +36,8 @@ final class Driver {
     private static final int DISABLE_TIMING = 2;
     private static final int CAPTURE_THREAD_LOCAL = 1;
     private static final int MAX_DYNAMIC_SHARED = 8;
+    private static final int PREFERRED_SHARED_CARVEOUT = 9;
+    private static final int MAX_SHARED_CARVEOUT = 100;
     private static final int TENSOR_FLOAT16 = 6;
     private static final int TENSOR_BOX = 64;
     private static final int TENSOR_SWIZZLE_128 = 3;
@@ -316,6 +318,16 @@ final class Driver {
                 "cuFuncSetAttribute",
                 name,
                 bytes + " bytes of shared memory");
+    }
+
+    /** Asks for as much shared memory in a multiprocessor as it can have, whatever one launch needs. */
+    static void preferSharedMemory(long function, String name) {
+        check(
+                cudart.cuFuncSetAttribute(
+                        new CUfunc_st(new SegmentPointer(function, 0)), PREFERRED_SHARED_CARVEOUT, MAX_SHARED_CARVEOUT),
+                "cuFuncSetAttribute",
+                name,
+                "all of the shared memory");
     }
 
     /** A kernel as launches want it; made once. */

@@ -64,6 +64,21 @@ final class Kernels implements AutoCloseable {
         return Optional.empty();
     }
 
+    /**
+     * A kernel of a chain whose kernels overlap: all of them split a multiprocessor's memory in the same way, since a block never enters
+     * one that is split in another.
+     */
+    Kernel chained(String name, int sharedBytes) {
+        Kernel kernel = get(name, sharedBytes);
+        for (long module : modules) {
+            long function = Driver.function(module, name);
+            if (function != 0) {
+                Driver.preferSharedMemory(function, name);
+            }
+        }
+        return kernel;
+    }
+
     /** A kernel that asks for more than the usual 48 KiB of shared memory. */
     Kernel get(String name, int sharedBytes) {
         Kernel kernel = get(name);

@@ -19,8 +19,8 @@ final class SampleKernels {
     SampleKernels(Launcher launcher, Scratch scratch, Kernels kernels) {
         this.launcher = launcher;
         this.scratch = scratch;
-        this.scan = kernels.get("sample_scan");
-        this.pick = kernels.get("sample_pick");
+        this.scan = kernels.chained("sample_scan", 0);
+        this.pick = kernels.chained("sample_pick", 0);
     }
 
     static boolean suits(int vocabulary) {
