@@ -7,9 +7,10 @@
 //   page arrive while the values of this one are used. Every key is read once for 64 / group tokens.
 // attention_rows: a block a (row, kv head, span of positions): its up to 16 query heads are one tile of 16 rows, four warps take chunks of
 //   positions in turn and are merged at the end. Positions may be chosen blocks. Bytes moved: every visible key and value once.
-// attention_decode: the same with the work of attention_inputs for rows that are alone in their sequence: every block norms and rotates its
-//   queries, and the one whose span ends at the row's own position appends its key and value first. Keys and values of earlier positions
-//   are on their way before the kernel waits for the projections. The block that comes last for a (row, kv head) sums the spans.
+// attention_decode: the same with the work of attention_inputs, for windows of up to 8 rows a sequence: every block norms and rotates its
+//   queries, and first appends those keys and values of the window that lie in its span and its row sees (blocks of later rows write the
+//   same bytes once more). Keys and values of earlier positions are on their way before the kernel waits for the projections. The block
+//   that comes last for a (row, kv head) sums the spans.
 // attention_merge: sums the spans of attention_rows. Spans have a fixed length, so a row's result does not depend on others.
 #include "kv.cuh"
 
@@ -466,7 +467,8 @@ STRATA_INLINE void prompt(const float* queries, int heads, int kv_heads, float s
     }
 }
 
-// What attention_inputs reads, for a kernel that does its work. `arrivals` counts the blocks of every (row, bunch of heads), null when
+// What attention_inputs reads, for a kernel that does its work. Without chosen blocks a sequence may have up to `window` rows. `heads_at`: where
+// heads lie in shared memory, then norms and rotations. `arrivals` counts the blocks of every (row, bunch of heads), null when
 // another kernel sums the spans.
 struct Inputs {
     const float* keys;
@@ -475,7 +477,8 @@ struct Inputs {
     const float* key_norm;
     const double* frequencies;
     int* arrivals;
-    int gated, width;
+    const int* segment_firsts;
+    int gated, width, window, heads_at;
     float epsilon, magnitude;
 };
 
@@ -529,42 +532,55 @@ STRATA_INLINE void rows_of(const Inputs& inputs, const float* queries, int heads
         copy_async_commit();
     };
     int start = begin + warp * CHUNK;
-    bool newest = end == seen.length;  // the span ends at the row's own position
-    bool early = OWN && start + CHUNK <= (newest ? end - 1 : end);
+    // Entries from `fresh` on belong to the window.
+    int position = positions[row], fresh = end;
+    if (OWN) {
+        fresh = seen.blocks == nullptr ? max(begin, positions[inputs.segment_firsts[row]])
+                                       : (end == seen.length ? end - 1 : end);
+        fresh = min(fresh, end);
+    }
+    bool early = OWN && start + CHUNK <= fresh;
     if (early) {
         fetch(key_tile, k_data, k_scales, start);
         fetch(value_tile, v_data, v_scales, start);
     }
     if constexpr (OWN) {
-        // Behind the queries the new key and value. Norms and rotations do not depend on the kernel before.
-        __shared__ float heads_of[18][D];
-        __shared__ float norms[2][D];
-        __shared__ float turns[2][D / 2];
-        int position = positions[row], half = inputs.width / 2, items = own + (newest ? 2 : 0);
-        for (int i = threadIdx.x; i < half; i += 128) {
-            double angle = position * inputs.frequencies[i];
+        // Queries, new keys, new values. Norms and rotations do not depend on the kernel before.
+        int half = inputs.width / 2, news = end - fresh, items = own + 2 * news;
+        float* heads_of = (float*)(shared + inputs.heads_at);
+        float* norms = heads_of + (16 + 2 * inputs.window) * D;
+        float* turns = norms + 2 * D;  // sines and cosines of the row, then of the new keys
+        auto position_of = [&](int item) {
+            return item < own || seen.blocks != nullptr ? position : fresh + (item - own) % news;
+        };
+        for (int i = threadIdx.x; i < (1 + news) * half; i += 128) {
+            int which = i / half, j = i % half;
+            double angle = (which == 0 ? position : position_of(own + which - 1)) * inputs.frequencies[j];
             angle -= rint(angle * 0.15915494309189535) * 6.283185307179586;
-            turns[0][i] = sinf((float)angle) * inputs.magnitude;
-            turns[1][i] = cosf((float)angle) * inputs.magnitude;
+            turns[which * D + j] = sinf((float)angle) * inputs.magnitude;
+            turns[which * D + D / 2 + j] = cosf((float)angle) * inputs.magnitude;
         }
         for (int d = threadIdx.x; d < D; d += 128) {
-            norms[0][d] = inputs.query_norm == nullptr ? 1.0f : inputs.query_norm[d];
-            norms[1][d] = inputs.key_norm == nullptr ? 1.0f : inputs.key_norm[d];
+            norms[d] = inputs.query_norm == nullptr ? 1.0f : inputs.query_norm[d];
+            norms[D + d] = inputs.key_norm == nullptr ? 1.0f : inputs.key_norm[d];
         }
         wait_for_previous_kernel();
 #pragma unroll 4
         for (int i = threadIdx.x; i < items * D; i += 128) {
             int item = i / D, d = i % D;
-            long long kv = ((long long)row * kv_heads + kv_head) * D + d;
-            heads_of[item][d] = item < own    ? queries[(heads_before + item) * D * (inputs.gated ? 2 : 1) + d]
-                                : item == own ? inputs.keys[kv]
+            long long kv = ((long long)(row - position + position_of(item)) * kv_heads + kv_head) * D + d;
+            heads_of[i] = item < own          ? queries[(heads_before + item) * D * (inputs.gated ? 2 : 1) + d]
+                          : item < own + news ? inputs.keys[kv]
                                               : inputs.values[kv];
         }
         __syncthreads();
         for (int item = warp; item < items; item += 4) {
-            float* v = heads_of[item];
-            const float* norm = item < own ? inputs.query_norm : item == own ? inputs.key_norm : nullptr;
-            const float* weights = norms[item < own ? 0 : 1];
+            float* v = heads_of + item * D;
+            bool is_key = item >= own && item < own + news;
+            const float* norm = item < own ? inputs.query_norm : is_key ? inputs.key_norm : nullptr;
+            const float* weights = item < own ? norms : norms + D;
+            const float* sines = turns + (is_key ? 1 + item - own : 0) * D;
+            const float* cosines = sines + D / 2;
             float squares = 0.0f, turned[(D + 31) / 32];
             for (int d = lane; d < D; d += 32) {
                 squares += v[d] * v[d];
@@ -575,12 +591,12 @@ STRATA_INLINE void rows_of(const Inputs& inputs, const float* queries, int heads
 #pragma unroll
             for (int j = 0; j < (D + 31) / 32; j++) {
                 int d = lane + 32 * j;
-                if (d >= D || item > own || d >= 2 * half) {
+                if (d >= D || item >= own + news || d >= 2 * half) {
                     turned[j] = d < D ? normed(d) : 0.0f;
                 } else if (d < half) {
-                    turned[j] = normed(d) * turns[1][d] - normed(d + half) * turns[0][d];
+                    turned[j] = normed(d) * cosines[d] - normed(d + half) * sines[d];
                 } else {
-                    turned[j] = normed(d) * turns[1][d - half] + normed(d - half) * turns[0][d - half];
+                    turned[j] = normed(d) * cosines[d - half] + normed(d - half) * sines[d - half];
                 }
             }
             warp_barrier();
@@ -597,9 +613,8 @@ STRATA_INLINE void rows_of(const Inputs& inputs, const float* queries, int heads
                         half2_of(v[d] * (scale * 1.4426950408889634f), v[d + 1] * (scale * 1.4426950408889634f));
                 }
             } else {
-                bool is_key = item == own;
                 append_head(v, (void*)(is_key ? k_data : v_data), (u16*)(is_key ? k_scales : v_scales), FORMAT,
-                            table.vector_of(base, position, kv_head), D);
+                            table.vector_of(base, position_of(item), kv_head), D);
                 publish();
             }
         }

@@ -102,7 +102,7 @@ final class CudaOps implements Ops, AutoCloseable {
                 launcher, scratch, kernels, types, activations, tiles, options, processors, decodeProducts);
         this.rows = new RowKernels(launcher, scratch, kernels, products);
         this.attention = new AttentionKernels(launcher, scratch, kernels, step, ropes, options, groups);
-        this.decodeAttention = new DecodeAttention(launcher, scratch, kernels, step, ropes, options);
+        this.decodeAttention = new DecodeAttention(launcher, scratch, kernels, step, ropes, options, sharedBytes);
         this.index = new IndexKernels(launcher, scratch, kernels, step, ropes, attention, options);
         this.delta = new DeltaKernels(launcher, scratch, kernels, step, held, new DecodeDelta(launcher, scratch, kernels, step, options),
                 new DeltaChunks(launcher, scratch, kernels, options));
@@ -340,7 +340,7 @@ final class CudaOps implements Ops, AutoCloseable {
         use(batch);
         CudaStates.Kv own = (CudaStates.Kv) kv;
         int rows = projected.rows();
-        if (!decodeAttention.suits(shape, own, rows)) {
+        if (!decodeAttention.suits(shape, own, rows, selection != null)) {
             return Ops.super.attend(
                     shape, projected, keys, values, queryNorm, keyNorm, kv, selection, batch, queries, gates, out);
         }

@@ -1,13 +1,14 @@
 package dev.strata.cuda;
 
 import dev.strata.device.AttentionShape;
+import dev.strata.device.Batch;
 import dev.strata.device.KvFormat;
 import dev.strata.device.Tensor;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Launches attention_decode: attention with its inputs for passes of one row a sequence. */
+/** Launches attention_decode: attention with its inputs for passes of few rows a sequence. */
 final class DecodeAttention {
     /** Positions that one block takes at least, so that short contexts too are spread over the card. */
     private static final int SPAN = 128;
@@ -24,6 +25,7 @@ final class DecodeAttention {
     private final StepRecord step;
     private final RopeTables ropes;
     private final CudaOptions options;
+    private final int sharedBytes;
     private final Kernel merge;
     private final Map<String, Kernel> tiled = new HashMap<>();
 
@@ -33,24 +35,38 @@ final class DecodeAttention {
             Kernels kernels,
             StepRecord step,
             RopeTables ropes,
-            CudaOptions options) {
+            CudaOptions options,
+            int sharedBytes) {
         this.launcher = launcher;
         this.scratch = scratch;
         this.kernels = kernels;
         this.step = step;
         this.ropes = ropes;
         this.options = options;
+        this.sharedBytes = sharedBytes;
         this.merge = kernels.chained("attention_merge", 0);
     }
 
-    boolean suits(AttentionShape shape, CudaStates.Kv kv, int rows) {
+    /** @param choosing whether the layer has a block selector */
+    boolean suits(AttentionShape shape, CudaStates.Kv kv, int rows, boolean choosing) {
         return options.fused()
                 && options.precision() == Precision.MIXED
                 && !options.deterministic()
-                && step.longestSegment() == 1
+                && step.longestSegment() <= (choosing ? 1 : Batch.MAX_WINDOW)
                 && rows <= MOST_ROWS
                 && kv.format() != KvFormat.F32
-                && AttentionKernels.hasTiles(shape.headSize());
+                && AttentionKernels.hasTiles(shape.headSize())
+                && tileBytes(shape) + headBytes(shape) <= sharedBytes;
+    }
+
+    private static int tileBytes(AttentionShape shape) {
+        int chunk = shape.headSize() >= 256 ? 16 : 32;
+        return DecodeShapes.aligned(32 * shape.headSize() + 16 * chunk * shape.headSize() + 512);
+    }
+
+    /** Heads of a block and the window, norms of both kinds, rotations. */
+    private int headBytes(AttentionShape shape) {
+        return 4 * shape.headSize() * (16 + 2 * step.longestSegment() + 2 + 1 + step.longestSegment());
     }
 
     /** Appends keys and values and attends; the result may lie where an ungated {@code projected} lies. */
@@ -81,8 +97,7 @@ final class DecodeAttention {
         long parts = splits == 1 ? 0 : scratch.address("attention parts", 4 * heads * splits * size);
         long sums = splits == 1 ? 0 : scratch.address("attention part sums", 8 * heads * splits);
         long arrivals = scratch.zeroed("arrivals at attention", 4L * MOST_ROWS * bunches);
-        int chunk = size >= 256 ? 16 : 32;
-        int shared = 32 * size + 16 * chunk * size + 512;
+        int shared = tileBytes(shape) + headBytes(shape);
         launcher.begin()
                 .tensor(keys)
                 .tensor(values)
@@ -90,8 +105,11 @@ final class DecodeAttention {
                 .tensor(keyNorm)
                 .address(ropes.frequencies(shape.rope()))
                 .address(folded ? arrivals : 0)
+                .address(step.segmentFirsts())
                 .flag(shape.outputGate())
                 .integer(shape.rope().width())
+                .integer(step.longestSegment())
+                .integer(tileBytes(shape))
                 .real(shape.normEpsilon())
                 .real(shape.rope().magnitude())
                 .tensor(projected)
@@ -113,7 +131,7 @@ final class DecodeAttention {
                 .tensor(out)
                 .address(parts)
                 .address(sums)
-                .launch(kernel(shape, kv, shared), splits, bunches, rows, 128, shared);
+                .launch(kernel(shape, kv), splits, bunches, rows, 128, shared);
         if (splits > 1 && !folded) {
             launcher.begin()
                     .address(parts)
@@ -127,7 +145,7 @@ final class DecodeAttention {
         }
     }
 
-    private Kernel kernel(AttentionShape shape, CudaStates.Kv kv, int sharedBytes) {
+    private Kernel kernel(AttentionShape shape, CudaStates.Kv kv) {
         String name = "attention_decode_" + shape.headSize() + (kv.format() == KvFormat.F16 ? "_f16" : "_int8");
         return tiled.computeIfAbsent(name, key -> kernels.chained(key, sharedBytes));
     }

@@ -220,7 +220,13 @@ final class FusedCases {
                 "a window of rows, " + format,
                 AttentionCases.shape(8, 2, 64, 32, false),
                 format,
-                List.of(OpFixture.batch(70, 0, false), OpFixture.batch(4, 70, false)));
+                List.of(
+                        OpFixture.batch(126, 0, false),
+                        OpFixture.batch(5, 126, false),
+                        new Batch(
+                                new int[8 + 2],
+                                List.of(OpFixture.segment(0, 8, 131, 0), OpFixture.segment(8, 2, 0, 3)),
+                                false)));
     }
 
     private static OpCase attend(String what, AttentionShape shape, KvFormat format, List<Batch> passes) {
