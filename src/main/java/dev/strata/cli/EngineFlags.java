@@ -49,6 +49,13 @@ final class EngineFlags {
     private int cacheTokens = STANDARD.cacheTokens();
 
     @Option(
+            names = "--cache-mib",
+            paramLabel = "N",
+            description = "Memory for texts that later requests go on from, instead of --cache-tokens and --checkpoints;"
+                    + " 0: as these say. Default: 0.")
+    private int cacheMib;
+
+    @Option(
             names = "--spec",
             paramLabel = "N",
             description = "Rows of a verify pass, the last token and its drafts: 1 (off) to 8. Default: 5.")
@@ -76,6 +83,12 @@ final class EngineFlags {
             names = "--deterministic",
             description = "A text depends neither on its neighbours in a batch nor on timing.")
     private boolean deterministic;
+
+    /** Bytes of the prefix cache; 0: in tokens and states. */
+    long cacheBytes() {
+        Counts.require("--cache-mib", cacheMib, 0);
+        return (long) cacheMib << 20;
+    }
 
     EngineOptions options() {
         Counts.require("--max-context", maxContext, 0);

@@ -86,6 +86,24 @@ public record EngineOptions(
                 precision);
     }
 
+    /** The same with another prefix cache. */
+    public EngineOptions withCache(int tokens, int states) {
+        return new EngineOptions(
+                backend,
+                threads,
+                kv,
+                maxContext,
+                parallel,
+                chunk,
+                queueLimit,
+                states,
+                checkpointEvery,
+                tokens,
+                speculation,
+                deterministic,
+                precision);
+    }
+
     /** The same with another chunk. */
     public EngineOptions withChunk(int rows) {
         return new EngineOptions(

@@ -36,8 +36,9 @@ public final class EngineLoader {
      * @param onStuck called when a step has hung and the process should end
      * @throws dev.strata.format.ModelFormatException naming file and key or tensor
      */
-    public static Engine load(Options options, Runnable onStuck) {
+    public static Engine load(Options asked, Runnable onStuck) {
         long start = System.nanoTime();
+        Options options = CacheBudget.apply(asked);
         ModelSession session = ModelSession.open(options);
         try {
             Tokenizer tokenizer = TokenizerLoader.load(session.files());
