@@ -51,6 +51,10 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_products, const __grid_constant__ Matrices
     copy_async_commit();
     wait_for_previous_kernel();
     int row0 = blockIdx.y * 8, here = min(8, rows - row0), groups = (columns + 31) >> 5;
+    int output = threadIdx.x >> 3, row = threadIdx.x & 7;
+    bool makes = output < own && row < here;
+    float* target = m.out + (long long)(row0 + row) * m.outputs + first + output;
+    float before = makes && m.mode == ADD ? *target : 0.0f;  // on its way while the product is made
     bring_activations(x + (long long)row0 * columns, norm, epsilon, parts, here, columns, activations, stride, sums, inverses,
                       norm_factors == nullptr || blockIdx.x > 0 ? nullptr : norm_factors + row0 * parts);
     copy_async_wait<0>();
@@ -78,8 +82,7 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_products, const __grid_constant__ Matrices
     to[64] = result[2];
     to[65] = result[3];
     __syncthreads();
-    int output = threadIdx.x >> 3, row = threadIdx.x & 7;
-    if (output < own && row < here) {
+    if (makes) {
         float sum = 0.0f;
 #pragma unroll
         for (int w = 0; w < 8; w++) {
@@ -88,8 +91,10 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_products, const __grid_constant__ Matrices
         float value = sum * inverses[row] * m.scale;
         if (m.mode == INJECT) {
             inject(m.out, value, factors, streams, row0 + row, m.outputs, first + output);
+        } else if (m.mode == ADD) {
+            *target = before + value;
         } else {
-            finish(m.out + (long long)(row0 + row) * m.outputs + first + output, value, m.mode, factors, row0 + row);
+            finish(target, value, m.mode, factors, row0 + row);
         }
     }
 }
@@ -415,6 +420,8 @@ STRATA_KERNEL(1024, decode_down, const u64* table, const int* ids, const float* 
         copy_async_commit();
     }
     wait_for_previous_kernel();
+    float* target = out + (long long)row * outputs + first + threadIdx.x;
+    float before = mode == ADD && (int)threadIdx.x < own ? *target : 0.0f;  // on its way while the sum is made
     float factor = m.scale;
     const float* values;
     bool there = true;
@@ -455,11 +462,10 @@ STRATA_KERNEL(1024, decode_down, const u64* table, const int* ids, const float* 
         for (int w = 0; w < used + shares; w++) {
             sum += partial[w][threadIdx.x];
         }
-        float* to = out + (long long)row * outputs + first + threadIdx.x;
         if (mode == INJECT) {
             inject(out, sum, strengths, streams, row, outputs, first + threadIdx.x);
         } else {
-            *to = mode == ADD ? *to + sum : sum;
+            *target = before + sum;
         }
     }
 }
