@@ -27,6 +27,11 @@ public enum Variable {
             new Values.Flag(),
             "1",
             "launcher: build when there is nothing built or sources have changed"),
+    CPU_HUGE_WEIGHTS(
+            "STRATA_CPU_HUGE_WEIGHTS",
+            new Values.Flag(),
+            "1",
+            "CPU backend: copy weights into huge pages where RAM has room for all of them; 0 reads them in the mapped file"),
     CPU_ISA(
             "STRATA_CPU_ISA",
             Values.Choice.of("generic", "avx2", "avx512", "vnni", "amx"),

@@ -7,7 +7,6 @@ import dev.strata.device.DeltaShape;
 import dev.strata.device.DeviceException;
 import dev.strata.device.ExpertLayer;
 import dev.strata.device.ExpertSource;
-import dev.strata.device.HostBuffer;
 import dev.strata.device.HostTensor;
 import dev.strata.device.IndexerShape;
 import dev.strata.device.KvFormat;
@@ -18,14 +17,16 @@ import dev.strata.device.Routing;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
 
-/** C++ kernels on the host's processor. Weights and experts are read where they lie. */
+/** C++ kernels on the host's processor. Weights and experts are read where they lie, or copied into huge pages. */
 public final class CpuBackend implements Backend {
     private final CpuContext context;
     private final CpuArena arena = new CpuArena();
+    private final WeightPages pages;
     private final CpuOps ops;
 
-    private CpuBackend(CpuContext context) {
+    private CpuBackend(CpuContext context, CpuSettings settings) {
         this.context = context;
+        this.pages = new WeightPages(context, arena, settings.hugeWeights());
         this.ops = new CpuOps(context, arena);
     }
 
@@ -49,7 +50,7 @@ public final class CpuBackend implements Backend {
             throw new DeviceException(
                     DeviceException.Kind.UNAVAILABLE, "the CPU kernels are not available: " + reason());
         }
-        return new CpuBackend(CpuContext.open(settings));
+        return new CpuBackend(CpuContext.open(settings), settings);
     }
 
     /** {@link #create(CpuSettings)} with one thread for every processor. */
@@ -90,7 +91,7 @@ public final class CpuBackend implements Backend {
                 tensor.type(),
                 tensor.outputs(),
                 tensor.inputs(),
-                HostBuffer.of(tensor.data()),
+                pages.place(tensor.data(), tensor.name()),
                 0,
                 tensor.scale());
     }
@@ -110,7 +111,7 @@ public final class CpuBackend implements Backend {
 
     @Override
     public ExpertLayer experts(ExpertSource source, int layer) {
-        return new ExpertTable(source, layer, arena);
+        return new ExpertTable(source, layer, arena, pages);
     }
 
     @Override

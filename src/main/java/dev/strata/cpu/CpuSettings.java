@@ -11,25 +11,35 @@ import org.jspecify.annotations.Nullable;
  * @param threads threads that compute, the caller's included
  * @param cap highest instruction set to use, or null for the processor's best
  * @param pin whether each worker thread is bound to one of the process's processors
+ * @param hugeWeights whether weights are copied into huge pages where RAM has room
  */
-public record CpuSettings(int threads, @Nullable CpuIsa cap, boolean pin) {
+public record CpuSettings(int threads, @Nullable CpuIsa cap, boolean pin, boolean hugeWeights) {
     public CpuSettings {
         if (threads < 1 || threads > 1024) {
             throw new IllegalArgumentException("threads is " + threads + "; give 1 to 1024");
         }
     }
 
-    /** One thread for every processor that the process may use. */
+    /** Settings that read weights where they lie. */
+    public CpuSettings(int threads, @Nullable CpuIsa cap, boolean pin) {
+        this(threads, cap, pin, false);
+    }
+
+    /** One thread for every processor that the process may use; weights in huge pages. */
     public static CpuSettings standard() {
-        return new CpuSettings(processors().size(), null, true);
+        return new CpuSettings(processors().size(), null, true, true);
     }
 
     public CpuSettings withThreads(int count) {
-        return new CpuSettings(count, cap, pin);
+        return new CpuSettings(count, cap, pin, hugeWeights);
     }
 
     public CpuSettings withCap(@Nullable CpuIsa isa) {
-        return new CpuSettings(threads, isa, pin);
+        return new CpuSettings(threads, isa, pin, hugeWeights);
+    }
+
+    public CpuSettings withHugeWeights(boolean copied) {
+        return new CpuSettings(threads, cap, pin, copied);
     }
 
     /** Numbers of the processors that the process may use. */

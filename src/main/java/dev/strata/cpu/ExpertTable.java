@@ -8,7 +8,9 @@ import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertSource;
 import dev.strata.device.ExpertView;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.List;
 
 /** The experts of one layer: those that lie in addressable memory, and those whose blobs have been staged for the running product. */
 final class ExpertTable implements ExpertLayer {
@@ -19,7 +21,7 @@ final class ExpertTable implements ExpertLayer {
     private final ExpertAddresses staged;
     private final boolean complete;
 
-    ExpertTable(ExpertSource source, int layer, CpuArena arena) {
+    ExpertTable(ExpertSource source, int layer, CpuArena arena, WeightPages pages) {
         this.source = source;
         this.layer = layer;
         this.layout = source.layout(layer);
@@ -30,6 +32,49 @@ final class ExpertTable implements ExpertLayer {
             all &= locate(expert);
         }
         this.complete = all;
+        if (all && pages.takesExperts(source)) {
+            move(pages);
+        }
+    }
+
+    /** Copies all experts, matrix by matrix in the order of the experts. */
+    private void move(WeightPages pages) {
+        List<ExpertView> views = new ArrayList<>();
+        for (int expert = 0; expert < layout.experts(); expert++) {
+            ExpertView view = source.view(layer, expert);
+            if (view == null) {
+                return;
+            }
+            views.add(view);
+        }
+        long[] gate = place(views.stream().map(ExpertView::gate).toList(), pages);
+        long[] up = place(views.stream().map(ExpertView::up).toList(), pages);
+        long[] down = place(views.stream().map(ExpertView::down).toList(), pages);
+        for (int expert = 0; expert < layout.experts(); expert++) {
+            resident.put(expert, gate[expert], up[expert], down[expert]);
+        }
+    }
+
+    /** Addresses of copies that follow each other, each at a multiple of 64 bytes. */
+    private long[] place(List<MemorySegment> matrices, WeightPages pages) {
+        long each = (matrices.getFirst().byteSize() + 63) / 64 * 64;
+        long base = pages.expertPages(each * matrices.size(), layer).address();
+        long[] addresses = new long[matrices.size()];
+        // Matrices that lie back to back are copied in one go by all threads.
+        long first = matrices.getFirst().address();
+        boolean together = true;
+        for (int i = 0; i < addresses.length; i++) {
+            addresses[i] = base + each * i;
+            together &= matrices.get(i).address() == first + each * i && matrices.get(i).byteSize() == each;
+        }
+        if (together) {
+            pages.copy(first, base, each * addresses.length);
+            return addresses;
+        }
+        for (int i = 0; i < addresses.length; i++) {
+            pages.copy(matrices.get(i).address(), addresses[i], matrices.get(i).byteSize());
+        }
+        return addresses;
     }
 
     @Override

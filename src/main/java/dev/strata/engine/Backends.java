@@ -151,7 +151,7 @@ public final class Backends {
             settings = settings.withCap(
                     CpuIsa.parse(variables.text(Variable.CPU_ISA).orElseThrow()));
         }
-        return settings;
+        return settings.withHugeWeights(variables.flag(Variable.CPU_HUGE_WEIGHTS));
     }
 
     /** The instruction set that the C++ kernels use here, capped by {@link Variable#CPU_ISA}; {@code none} and why without kernels. */
