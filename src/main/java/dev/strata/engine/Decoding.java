@@ -2,7 +2,6 @@ package dev.strata.engine;
 
 import dev.strata.device.Batch;
 import dev.strata.model.Model;
-import dev.strata.sampling.LogitsException;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -119,8 +118,9 @@ final class Decoding {
                     return taken;
                 }
             }
-        } catch (LogitsException e) {
-            outcomes.fail(sequence, Errors.logits(e), now);
+        } catch (RuntimeException e) {
+            // Whatever is wrong with this answer, its rule or its parser, is no matter of the others in the pass.
+            outcomes.broken(sequence, e, now);
             return Math.max(1, taken);
         }
     }

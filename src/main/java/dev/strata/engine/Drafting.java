@@ -173,10 +173,15 @@ final class Drafting {
         if (constraint == null || sequence.draftCount == 0) {
             return;
         }
-        TokenConstraint ahead = constraint.fork();
         int kept = 0;
-        while (kept < sequence.draftCount && ahead.accepts(sequence.drafts[kept])) {
-            ahead.accept(sequence.drafts[kept++]);
+        try {
+            TokenConstraint ahead = constraint.fork();
+            while (kept < sequence.draftCount && ahead.accepts(sequence.drafts[kept])) {
+                ahead.accept(sequence.drafts[kept++]);
+            }
+        } catch (RuntimeException e) {
+            // The answer itself will meet it, if it gets there.
+            kept = Math.max(0, kept - 1);
         }
         sequence.draftCount = kept;
     }

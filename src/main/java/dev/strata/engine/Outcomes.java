@@ -6,15 +6,20 @@ import dev.strata.api.FinishReason;
 import dev.strata.api.Timings;
 import dev.strata.api.Usage;
 import dev.strata.decode.ExpertTotals;
+import dev.strata.sampling.LogitsException;
 import dev.strata.sampling.TokenConstraint;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** What becomes of a sampled token: text for the client, or the end of the answer. Used by the step loop alone. */
 final class Outcomes {
+    private static final Logger LOG = LoggerFactory.getLogger(Outcomes.class);
+
     /** So many equal tokens in a row end an answer. */
     static final int MOST_EQUAL_TOKENS = 256;
 
@@ -43,6 +48,7 @@ final class Outcomes {
 
     /** Takes the token that was sampled for {@code sequence}; afterwards {@link Sequence#ended} says whether it was the last. */
     void token(Sequence sequence, int token, long now) {
+        deltas.clear();
         if (sequence.generated() == 0) {
             sequence.firstTokenNanos = now;
         }
@@ -79,8 +85,19 @@ final class Outcomes {
         RequestLog.ended(sequence, told.name().toLowerCase(Locale.ROOT), experts.get(), now);
     }
 
+    /** Ends an answer that an error of its own has broken: logits, rule or parser. */
+    void broken(Sequence sequence, RuntimeException error, long now) {
+        if (error instanceof LogitsException bad) {
+            fail(sequence, Errors.logits(bad), now);
+        } else {
+            LOG.error("request {} failed", sequence.request.number, error);
+            fail(sequence, Errors.pass(error), now);
+        }
+    }
+
     /** Ends an answer that cannot go on, and with it the other choices of its request. */
     void fail(Sequence sequence, ApiError error, long now) {
+        deltas.clear();
         sequence.ended = true;
         sequence.request.cancel();
         sequence.request.deliver(delivery, new Delta.Failed(sequence.choice, error));

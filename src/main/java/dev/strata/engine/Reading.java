@@ -1,6 +1,5 @@
 package dev.strata.engine;
 
-import dev.strata.sampling.LogitsException;
 import dev.strata.sampling.SamplerScratch;
 import java.util.ArrayList;
 import java.util.List;
@@ -98,8 +97,8 @@ final class Reading {
         }
         try {
             outcomes.token(sequence, sequence.sampler.sample(passes.logits(), row), now);
-        } catch (LogitsException e) {
-            outcomes.fail(sequence, Errors.logits(e), now);
+        } catch (RuntimeException e) {
+            outcomes.broken(sequence, e, now);
         }
     }
 

@@ -19,6 +19,7 @@ import dev.strata.api.SamplingOptions;
 import dev.strata.config.EngineOptions.Speculation;
 import dev.strata.device.Batch;
 import java.time.Duration;
+import dev.strata.sampling.TokenConstraint;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -201,6 +202,63 @@ class ConcurrencyTest {
             assertEquals("bad_logits", error.code());
             assertTrue(error.message().contains("not finite"), error.message());
             assertEquals(expected(tokens(50, 2), 50), good.awaitEnd().text());
+        }
+    }
+
+    /** A rule that breaks in the middle of an answer, as one too large to follow does. */
+    @Test
+    void oneSequencesBrokenRuleDoesNotTouchTheOthers() {
+        EngineFixture.Builder builder = new EngineFixture.Builder();
+        builder.parallel = 2;
+        try (EngineFixture fixture = builder.start()) {
+            Semaphore gate = new Semaphore(0);
+            fixture.model.before = batch -> acquire(gate);
+            fixture.text.constraints = () -> new Breaking(5);
+            Collector bad = new Collector();
+            fixture.engine.generate(request(prompt(tokens(30, 1)), 50), bad);
+            fixture.text.constraints = () -> null;
+            Collector good = new Collector();
+            fixture.engine.generate(request(prompt(tokens(50, 2)), 50), good);
+            gate.release(10_000);
+            ApiError error = bad.awaitEnd().error();
+            assertEquals("engine_error", error.code());
+            assertTrue(error.message().contains("too large to follow"), error.message());
+            assertEquals(expected(tokens(50, 2), 50), good.awaitEnd().text());
+            long begun = fixture.model.passes.stream()
+                    .flatMap(pass -> pass.segments().stream())
+                    .filter(segment -> segment.past() == 0)
+                    .count();
+            assertEquals(2, begun, "no text is read again");
+        }
+    }
+
+    private static final class Breaking implements TokenConstraint {
+        private int left;
+
+        Breaking(int tokens) {
+            left = tokens;
+        }
+
+        @Override
+        public long[] allowed() {
+            return new long[] {-1, -1};
+        }
+
+        @Override
+        public void accept(int token) {
+            if (left-- == 0) {
+                throw new IllegalStateException("too large to follow");
+            }
+        }
+
+        @Override
+        public boolean finished() {
+            return false;
+        }
+
+        @Override
+        public TokenConstraint fork() {
+            return new Breaking(left);
         }
     }
 
