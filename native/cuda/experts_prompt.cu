@@ -3,7 +3,7 @@
 // Layout: a pair is (row, j-th expert of the row), pair = row * used + j. Grouping is a counting sort by expert, stable, one block an
 // expert. Sums run in routing order: nothing is added by atomics.
 // Bytes moved: ids once an expert, from the L2 cache; every result once.
-#include "strata.cuh"
+#include "output.cuh"
 
 // Pairs of every expert. One block an expert.
 STRATA_KERNEL(256, count_pairs, const int* ids, int pairs, int* counts) {
@@ -104,7 +104,7 @@ STRATA_KERNEL(256, gather_halves, const u16* from, const int* sources, const int
     }
 }
 
-// out[row] = sum over j of weights[row][j] * results[place of pair]; float16 or float32 results. With `others`, pairs whose expert has
+// out[row] = sum over j of weights[row][j] * results[place of pair]; float32 results, or float16 ones made of gated parts. With `others`, pairs whose expert has
 // no blob in the table are taken from there (float32, by pair). One block a row.
 STRATA_KERNEL(256, combine_pairs, const void* results, int halves, const int* places, const float* weights, int used,
               int columns, const float* others, const u64* table, const int* ids, float* out) {
@@ -119,7 +119,7 @@ STRATA_KERNEL(256, combine_pairs, const void* results, int halves, const int* pl
 #pragma unroll 4
             for (int j = 0; j < used; j++) {
                 Word4 eight = *(const Word4*)((const u16*)results + (long long)own[j] * columns + k);
-                float factor = factors[j];
+                float factor = factors[j] / GATED_PART;
                 u32 words[4] = {eight.x, eight.y, eight.z, eight.w};
 #pragma unroll
                 for (int i = 0; i < 4; i++) {
@@ -142,7 +142,7 @@ STRATA_KERNEL(256, combine_pairs, const void* results, int halves, const int* pl
                 sum += weights[pair] * others[(long long)pair * columns + k];
                 continue;
             }
-            float value = halves ? from_half(((const u16*)results)[at]) : ((const float*)results)[at];
+            float value = halves ? from_half(((const u16*)results)[at]) / GATED_PART : ((const float*)results)[at];
             sum += weights[pair] * value;
         }
         out[(long long)row * columns + k] = sum;

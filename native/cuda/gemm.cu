@@ -98,8 +98,8 @@ STRATA_INLINE void multiply_tile(const u16* a, const int* a_rows, int rows, cons
 #pragma unroll
                 for (int j = 0; j < 4; j += 2) {
                     int column = (column0 + warp_column + 8 * j) / 2 + 2 * (lane & 3);
-                    float first = silu(sums[i][j][2 * half]) * sums[i][j + 1][2 * half];
-                    float second = silu(sums[i][j][2 * half + 1]) * sums[i][j + 1][2 * half + 1];
+                    float first = GATED_PART * silu(sums[i][j][2 * half]) * sums[i][j + 1][2 * half];
+                    float second = GATED_PART * silu(sums[i][j][2 * half + 1]) * sums[i][j + 1][2 * half + 1];
                     if (column + 1 < out.used) {
                         *(u32*)((u16*)out.values + (row0 + row) * out.columns + column) = half2_in_range(first, second);
                     } else if (column < out.used) {

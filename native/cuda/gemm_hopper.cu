@@ -115,7 +115,8 @@ STRATA_INLINE void consume(const Shared& shared, int group, const Piece& piece, 
         int hidden = (piece.output + 64 * group + 16 * warp) / 2 + (lane >> 2 & ~1);
 #pragma unroll
         for (int i = 0; i < N / 8; i++) {
-            float first = silu(sums[4 * i]) * sums[4 * i + 2], second = silu(sums[4 * i + 1]) * sums[4 * i + 3];
+            float first = GATED_PART * silu(sums[4 * i]) * sums[4 * i + 2];
+            float second = GATED_PART * silu(sums[4 * i + 1]) * sums[4 * i + 3];
             turn(even, first, second);
             int token = 8 * i + 2 * (lane & 3) + !even;
             if (token < piece.tokens && hidden < out.used) {

@@ -247,7 +247,7 @@ final class ExpertKernels {
                     rows,
                     into.address(),
                     ProductMode.ADD_SCALED,
-                    expert.down().scale(),
+                    expert.down().scale() / Products.GATED_PART,
                     factors);
             products.written(into);
             return;

@@ -9,7 +9,7 @@ enum ProductMode {
     /** Adds, times a factor a row. */
     ADD_SCALED(4),
     STORE_F16(5),
-    /** silu(even octets) * odd octets of the outputs, as float16. */
+    /** A part of silu(even octets) * odd octets of the outputs, as float16: see {@link Products#GATED_PART}. */
     SWIGLU_F16(6),
     /** Adds to every residual stream, times a factor a row and stream. Of decode.cu alone. */
     INJECT(10);

@@ -12,6 +12,9 @@ final class Products {
     /** From this many rows on tensor cores are used. */
     static final int TENSOR_CORE_ROWS = 17;
 
+    /** Gated values are stored as this part of themselves (output.cuh), so that large ones stay in the range of float16. */
+    static final float GATED_PART = 1 / 64f;
+
     private static final int TILE = 128;
     private static final long EXPANDED_BYTES = 256L << 20;
 
@@ -189,7 +192,7 @@ final class Products {
     }
 
     /**
-     * silu(gate x) * (up x) of rounded activations as float16 [rows, padded(intermediate)] in scratch memory.
+     * {@link #GATED_PART} of silu(gate x) * (up x) of rounded activations as float16 [rows, padded(intermediate)] in scratch memory.
      */
     long swiglu(Weight gate, Weight up, long rounded, int rows) {
         int intermediate = gate.outputs();
