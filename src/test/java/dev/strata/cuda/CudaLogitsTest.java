@@ -16,6 +16,7 @@ import dev.strata.model.ModelLoader;
 import dev.strata.model.ModelOptions;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -76,8 +77,17 @@ class CudaLogitsTest {
         }
     }
 
+    /** One prompt in chunks of one size. */
+    private record Run(
+            String name, Path folder, CudaOptions options, KvFormat kv, GoldenLogits.Case golden, int chunk) {
+        @Override
+        public String toString() {
+            return name + " prompt of " + golden.prompt().length + " in chunks of " + chunk;
+        }
+    }
+
     private interface Check {
-        void accept(String what, float[][] golden, float[][] logits);
+        void accept(Run run, float[][] logits);
     }
 
     private static void check(String name, CudaOptions options, KvFormat kv, Check check) {
@@ -94,48 +104,60 @@ class CudaLogitsTest {
                 }
                 for (int chunk : Cards.real() ? new int[] {256, 64, 7, 1} : new int[] {256, 5, 1}) {
                     runner.restart();
-                    float[][] all = runner.append(golden.prompt(), chunk);
+                    float[][] positions = runner.append(golden.prompt(), chunk);
                     float[][] logits = new float[golden.rows().length][];
                     for (int i = 0; i < logits.length; i++) {
-                        logits[i] = all[golden.rows()[i]];
+                        logits[i] = positions[golden.rows()[i]];
                     }
-                    check.accept(
-                            name + " prompt of " + golden.prompt().length + " in chunks of " + chunk,
-                            golden.logits(),
-                            logits);
+                    check.accept(new Run(name, folder, options, kv, golden, chunk), logits);
                 }
             }
         }
     }
 
-    private static void assertClose(String what, float[][] golden, float[][] logits) {
-        for (int i = 0; i < golden.length; i++) {
-            Logits.assertClose(what + ", row " + i, golden[i], logits[i], TOLERANCE);
+    private static void assertClose(Run run, float[][] logits) {
+        for (int i = 0; i < logits.length; i++) {
+            Logits.assertClose(run + ", row " + i, run.golden().logits()[i], logits[i], TOLERANCE);
         }
     }
 
     /**
      * Root mean square of the prompt's differences below 3 % of the logits' deviation, and the same best token where the gap exceeds
-     * 0.5. A position that rounding sends to another expert or block counts for one row of the prompt, so short prompts get more room.
+     * 0.5. Positions that rounding sends to other experts than the reference's are listed and left out; they have to be few.
      */
-    private static void assertNear(String what, float[][] golden, float[][] logits) {
-        double deviation = 0;
-        double difference = 0;
-        for (int row = 0; row < golden.length; row++) {
-            double mean = 0;
-            for (float value : golden[row]) {
-                mean += value / (double) golden[row].length;
-            }
-            for (int i = 0; i < golden[row].length; i++) {
-                deviation += (golden[row][i] - mean) * (golden[row][i] - mean);
-                difference += ((double) golden[row][i] - logits[row][i]) * ((double) golden[row][i] - logits[row][i]);
-            }
-            if (Logits.gap(golden[row]) > 0.5) {
-                assertEquals(Logits.argmax(golden[row]), Logits.argmax(logits[row]), what + ", row " + row);
+    private static void assertNear(Run run, float[][] logits) {
+        GoldenLogits.Case golden = run.golden();
+        double share = share(golden, logits, Set.of());
+        if (share >= 0.03) {
+            Set<Integer> flips = RoutingTrace.flips(
+                    run.folder(), run.options(), run.kv(), golden.prompt(), run.chunk());
+            System.out.println(run + ": other experts at positions " + flips);
+            assertTrue(flips.size() <= golden.prompt().length / 20, () -> run + " flips at " + flips);
+            double rest = share(golden, logits, flips);
+            assertTrue(rest < 0.03, () -> run + " differs by " + rest + " of the logits' deviation beside " + flips);
+        }
+        for (int row = 0; row < logits.length; row++) {
+            if (Logits.gap(golden.logits()[row]) > 0.5) {
+                assertEquals(Logits.argmax(golden.logits()[row]), Logits.argmax(logits[row]), run + ", row " + row);
             }
         }
-        double share = Math.sqrt(difference / deviation);
-        assertTrue(share < 0.03, () -> what + " differs by " + share + " of the logits' deviation");
+    }
+
+    private static double share(GoldenLogits.Case golden, float[][] logits, Set<Integer> without) {
+        double deviation = 0;
+        double difference = 0;
+        for (int row = 0; row < logits.length; row++) {
+            float[] expected = golden.logits()[row];
+            double mean = 0;
+            for (float value : expected) {
+                mean += value / (double) expected.length;
+            }
+            for (int i = 0; i < expected.length && !without.contains(golden.rows()[row]); i++) {
+                deviation += (expected[i] - mean) * (expected[i] - mean);
+                difference += ((double) expected[i] - logits[row][i]) * ((double) expected[i] - logits[row][i]);
+            }
+        }
+        return Math.sqrt(difference / deviation);
     }
 
     private static Path folder(String name) {
