@@ -91,7 +91,8 @@ public final class ExpertTiers {
         ResidencyTable table = own(owned, ResidencyTable.create(device, layout, "expert table"));
         ResidencyTable streamTable = own(owned, ResidencyTable.create(device, layout, "expert table of prompts"));
         UsageLog log = own(owned, UsageLog.create(device, layout.layers()));
-        StagerSizing sizing = StagerSizing.of(situation(source, pinned, settings), settings.stager());
+        StagerSizing sizing = StagerSizing.of(
+                situation(source, pinned, settings, expectedSlots(device, layout, settings)), settings.stager());
         double pinnedShare = 1 - unpinned(source, pinned);
 
         long stride = layout.maxStride();
@@ -290,8 +291,13 @@ public final class ExpertTiers {
         return Math.clamp(ringBytes / stride / GROUPS_IN_RING, 1, StreamGroup.MOST_EXPERTS);
     }
 
+    private static int expectedSlots(Device device, ArenaLayout layout, PlacementSettings settings) {
+        long room = Math.max(0, device.freeBytes() - settings.reserve()) / layout.maxStride();
+        return (int) Math.min(room, settings.slots());
+    }
+
     private static StagerSizing.Case situation(
-            TieredExpertSource source, PinnedRanges pinned, PlacementSettings settings) {
+            TieredExpertSource source, PinnedRanges pinned, PlacementSettings settings, int slots) {
         double unpinned = unpinned(source, pinned);
         long total = source.arenaLayout().dataBytes();
         double inRam =
@@ -308,7 +314,8 @@ public final class ExpertTiers {
                 from,
                 settings.fused(),
                 settings.cpus(),
-                source.arenaLayout().maxStride());
+                source.arenaLayout().maxStride(),
+                slots);
     }
 
     private static double unpinned(TieredExpertSource source, PinnedRanges pinned) {

@@ -51,8 +51,20 @@ public record StagerSizing(
      * @param fused whether experts are computed in place from the ring, which allows a ring of two layers
      * @param cpus logical CPUs that the process may use
      * @param blobBytes the widest blob
+     * @param slots slots that the cache will have; 0 when that does not matter
      */
-    public record Case(double unpinned, double unpinnedInRam, Source source, boolean fused, int cpus, long blobBytes) {}
+    public record Case(
+            double unpinned,
+            double unpinnedInRam,
+            Source source,
+            boolean fused,
+            int cpus,
+            long blobBytes,
+            int slots) {
+        public Case(double unpinned, double unpinnedInRam, Source source, boolean fused, int cpus, long blobBytes) {
+            this(unpinned, unpinnedInRam, source, fused, cpus, blobBytes, 0);
+        }
+    }
 
     /** What was asked for by hand; an empty number leaves the rule alone. */
     public record Overrides(
@@ -77,6 +89,12 @@ public record StagerSizing(
     /** The same where experts are read in place from the ring. */
     public static final int FUSED_RING = 1024;
 
+    /**
+     * Of a cache with this many slots and more, prompts borrow a ring of two layers: layers that compute for longer than their blobs take
+     * give others a lead then, which is worth more than a few residents less.
+     */
+    public static final int SLOTS_OF_LONG_RING = 16 * RING;
+
     private static final double SMALL_SHARE = 0.10;
     private static final double TIERED_IN_RAM = 0.90;
     private static final long PIECE = Bytes.MIB;
@@ -88,7 +106,7 @@ public record StagerSizing(
 
     /** The sizes for a case. */
     public static StagerSizing of(Case at, Overrides overrides) {
-        int full = at.fused ? FUSED_RING : RING;
+        int full = full(at, overrides);
         int ring;
         if (at.unpinned <= 0) {
             ring = overrides.ringSlots.orElse(full);
@@ -115,6 +133,15 @@ public record StagerSizing(
         long bufferBytes = pieces ? PIECE : at.blobBytes;
         String line = line(at, base, threads, buffers, bufferBytes, batch, pieces, ring, full);
         return new StagerSizing(ring, threads, buffers, bufferBytes, batch, pieces, line);
+    }
+
+    private static int full(Case at, Overrides overrides) {
+        if (at.fused) {
+            return FUSED_RING;
+        }
+        boolean measured = overrides.sizing != Named.REFERENCE && overrides.stageResident == StageResident.BY_SOURCE;
+        boolean inRam = at.unpinned <= 0 || at.source == Source.RESIDENT;
+        return measured && inRam && at.slots >= SLOTS_OF_LONG_RING ? 2 * RING : RING;
     }
 
     private static Base base(Case at, Overrides overrides, int full) {

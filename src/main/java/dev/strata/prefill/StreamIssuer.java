@@ -17,6 +17,15 @@ import org.jspecify.annotations.Nullable;
  * issuer never runs that far ahead of the consumer.
  */
 final class StreamIssuer implements AutoCloseable {
+    /**
+     * Copies out of registered memory that the device has not done yet, at most: small copies of other streams go through the same engine
+     * and would wait for all that is queued.
+     */
+    static final int COPIES_AHEAD = 4;
+
+    /** Bytes of such a copy; longer ones are no faster. */
+    static final long COPY_BYTES = 16L << 20;
+
     /** Groups between issuer and consumer at most. */
     static final int EVENTS = 128;
 
@@ -28,6 +37,8 @@ final class StreamIssuer implements AutoCloseable {
     private final Event[] copied = new Event[EVENTS];
     private final Event[] used = new Event[EVENTS];
     private final long[] ringBytes = new long[EVENTS];
+    private final Event[] flights = new Event[COPIES_AHEAD];
+    private int flight;
 
     private StreamRing ring = new StreamRing(0, EVENTS);
     private long ringBase;
@@ -64,10 +75,16 @@ final class StreamIssuer implements AutoCloseable {
                 copied[made] = device.newEvent();
                 used[made] = device.newEvent();
             }
+            for (int i = 0; i < COPIES_AHEAD; i++) {
+                flights[i] = device.newEvent();
+            }
         } catch (RuntimeException failed) {
             for (int i = 0; i <= made && i < EVENTS; i++) {
                 closeEvent(copied[i]);
                 closeEvent(used[i]);
+            }
+            for (Event one : flights) {
+                closeEvent(one);
             }
             copies.close();
             throw failed;
@@ -320,10 +337,7 @@ final class StreamIssuer implements AutoCloseable {
     private boolean copy(Transfer run) {
         long to = place + run.target() + done;
         if (run.direct()) {
-            device.copyToDevice(places.direct(run.layer(), run.source(), run.bytes()), target, to, copies);
-            issuedBytes += run.bytes();
-            transfer++;
-            return true;
+            return copyDirect(run, to);
         }
         Stager staged = java.util.Objects.requireNonNull(stager, "staged bytes without a stager");
         RuntimeException failed = staged.failed();
@@ -338,6 +352,24 @@ final class StreamIssuer implements AutoCloseable {
         long length = bytes.byteSize();
         device.copyToDevice(bytes, target, to, copies);
         staged.issued(pieces, copies);
+        issuedBytes += length;
+        done += length;
+        if (done == run.bytes()) {
+            done = 0;
+            transfer++;
+        }
+        return true;
+    }
+
+    private boolean copyDirect(Transfer run, long to) {
+        Event before = flights[flight];
+        if (!before.isDone()) {
+            return false;
+        }
+        long length = Math.min(run.bytes() - done, COPY_BYTES);
+        device.copyToDevice(places.direct(run.layer(), run.source() + done, length), target, to, copies);
+        before.record(copies);
+        flight = (flight + 1) % COPIES_AHEAD;
         issuedBytes += length;
         done += length;
         if (done == run.bytes()) {
@@ -377,6 +409,9 @@ final class StreamIssuer implements AutoCloseable {
         for (int i = 0; i < EVENTS; i++) {
             copied[i].close();
             used[i].close();
+        }
+        for (Event one : flights) {
+            one.close();
         }
     }
 }
