@@ -40,6 +40,7 @@ final class CudaBuffer implements Buffer {
     public synchronized void close() {
         if (!closed) {
             closed = true;
+            device.attach();
             Driver.free(address);
             device.freed(bytes);
         }

@@ -21,6 +21,7 @@ public final class CudaDevice implements Device {
     private final long limit;
     private final AtomicLong used = new AtomicLong();
     private final Retirement retirement = new Retirement();
+    private volatile Thread user = Thread.currentThread();
 
     private CudaDevice(int ordinal, int device, long context, long limit) {
         this.ordinal = ordinal;
@@ -65,6 +66,7 @@ public final class CudaDevice implements Device {
 
     @Override
     public String description() {
+        attach();
         int version = Driver.version();
         return String.format(
                 "%s, %.1f GiB%s, compute capability %d.%d, driver for CUDA %d.%d",
@@ -93,6 +95,7 @@ public final class CudaDevice implements Device {
 
     @Override
     public long freeBytes() {
+        attach();
         return Math.max(0, Math.min(Driver.memory()[0], limit - used.get()));
     }
 
@@ -103,6 +106,7 @@ public final class CudaDevice implements Device {
 
     @Override
     public Buffer allocate(long bytes, String purpose) {
+        attach();
         if (bytes < 0) {
             throw new IllegalArgumentException(purpose + " of " + bytes + " bytes");
         }
@@ -128,32 +132,38 @@ public final class CudaDevice implements Device {
 
     @Override
     public Buffer allocatePinned(long bytes, String purpose) {
+        attach();
         return new PinnedBuffer(Driver.allocatePinned(Math.max(16, bytes), purpose), Math.max(16, bytes));
     }
 
     @Override
     public HostRegistration register(MemorySegment memory) {
+        attach();
         return CudaRegistration.create(memory);
     }
 
     @Override
     public Stream newStream(String name) {
+        attach();
         return CudaStream.create(name);
     }
 
     @Override
     public Event newEvent() {
+        attach();
         return CudaEvent.create();
     }
 
     @Override
     public void copyToDevice(MemorySegment source, Buffer target, long targetOffset, Stream stream) {
+        attach();
         checkRange(target, targetOffset, source.byteSize());
         Driver.copyToDevice(target.address() + targetOffset, source, ((CudaStream) stream).handle());
     }
 
     @Override
     public void copyToHost(Buffer source, long sourceOffset, MemorySegment target, Stream stream) {
+        attach();
         checkRange(source, sourceOffset, target.byteSize());
         Driver.copyToHost(target, source.address() + sourceOffset, ((CudaStream) stream).handle());
     }
@@ -161,6 +171,7 @@ public final class CudaDevice implements Device {
     @Override
     public void copyOnDevice(
             Buffer source, long sourceOffset, Buffer target, long targetOffset, long bytes, Stream stream) {
+        attach();
         checkRange(source, sourceOffset, bytes);
         checkRange(target, targetOffset, bytes);
         Driver.copyOnDevice(
@@ -172,6 +183,7 @@ public final class CudaDevice implements Device {
 
     @Override
     public void fill(Buffer target, long offset, long bytes, int value, Stream stream) {
+        attach();
         checkRange(target, offset, bytes);
         Driver.fill(target.address() + offset, value, bytes, ((CudaStream) stream).handle());
     }
@@ -192,6 +204,14 @@ public final class CudaDevice implements Device {
     @Override
     public void attachThread() {
         Driver.setContext(context);
+        user = Thread.currentThread();
+    }
+
+    /** Attaches the calling thread, unless it was the last one to be attached: the model may be used by another thread than loaded it. */
+    void attach() {
+        if (user != Thread.currentThread()) {
+            attachThread();
+        }
     }
 
     @Override

@@ -36,6 +36,7 @@ final class CudaOps implements Ops, AutoCloseable {
     private static final int UPLOADED_ROWS = 256;
 
     private final CudaOptions options;
+    private final CudaDevice device;
     private final CudaStream stream;
     private final Launcher launcher;
     private final Scratch scratch;
@@ -77,6 +78,7 @@ final class CudaOps implements Ops, AutoCloseable {
             ChunkMemory chunk) {
         this.chunk = chunk;
         this.options = options;
+        this.device = device;
         this.stream = stream;
         this.staging = staging;
         this.launcher = new Launcher(stream, options.overlap() && device.computeCapability() >= 90);
@@ -156,6 +158,7 @@ final class CudaOps implements Ops, AutoCloseable {
 
     @Override
     public void pass(String key, Batch batch, Runnable body) {
+        device.attach();
         described = null;
         use(batch);
         activations.forget();
@@ -511,6 +514,7 @@ final class CudaOps implements Ops, AutoCloseable {
 
     @Override
     public void commit(Batch batch, int segment, int accepted) {
+        device.attach();
         Batch.Segment of = batch.segments().get(segment);
         if (accepted < 0 || accepted > of.rows()) {
             throw new IllegalArgumentException("cannot accept " + accepted + " of " + of.rows() + " held rows");
@@ -526,6 +530,7 @@ final class CudaOps implements Ops, AutoCloseable {
 
     @Override
     public void write(MemorySegment source, Tensor target) {
+        device.attach();
         if (graphs.capturing()) {
             throw new IllegalStateException("values are written outside of passes only");
         }
@@ -545,6 +550,7 @@ final class CudaOps implements Ops, AutoCloseable {
 
     @Override
     public void read(Tensor source, MemorySegment target) {
+        device.attach();
         staging.read(source.address(), target.asSlice(0, 4L * source.rows() * source.columns()));
         placements.forEach(ExpertPlacement::settled);
     }
