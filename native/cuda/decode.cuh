@@ -45,7 +45,16 @@ STRATA_INLINE u32 warp_most(u32 value) {
     return value;
 }
 #define __grid_constant__
+STRATA_INLINE u32 half2_multiply_add(u32 a, u32 b, u32 c) {
+    return half2_of(from_half((u16)a) * from_half((u16)b) + from_half((u16)c),
+                    from_half((u16)(a >> 16)) * from_half((u16)(b >> 16)) + from_half((u16)(c >> 16)));
+}
 #else
+STRATA_INLINE u32 half2_multiply_add(u32 a, u32 b, u32 c) {
+    u32 d;
+    asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+    return d;
+}
 // Copies 1 to 16 bytes and writes zeros behind them.
 STRATA_INLINE void copy_async_some(void* shared, const void* global, int bytes) {
     u32 target = (u32)__cvta_generic_to_shared(shared);
@@ -116,9 +125,9 @@ STRATA_INLINE void four_of(const float* x, int k, int columns, float* v) {
     }
 }
 
-// Four values as float16 to to[0..3], and (with sums) the sum of what they became over groups of 32 columns.
+// Four values as float16 to to[0..3] in the order 0, 2, 1, 3 (in which nibbles come out of a word two at a time), and (with sums) the sum of what they became over groups of 32 columns.
 STRATA_INLINE void round_four(const float* v, u16* to, bool inside, float* sums, int group) {
-    Word2 halves = {half2_of(v[0], v[1]), half2_of(v[2], v[3])};
+    Word2 halves = {half2_of(v[0], v[2]), half2_of(v[1], v[3])};
     if (inside) {
         *(Word2*)to = halves;
     }
@@ -238,24 +247,35 @@ STRATA_INLINE void bring_activations_of_warp(const float* x, int columns, u16* t
     }
 }
 
-// Eight weights as four pairs of float16: plain values where a group shares a scale, otherwise scaled ones.
+// Eight weights as four pairs of float16 (0 and 2, 1 and 3 of four): plain values where a group shares a scale, otherwise scaled ones.
 template <class T>
 STRATA_INLINE Scale pairs_of(const u8* row, int group, int quarter, int columns, u32* pairs) {
     Scale s;
-    if constexpr (T::BYTES) {
+    if constexpr (T::NIBBLES) {
+        u32 word;
+        s = T::nibbles(row, group, quarter, word);
+        // Four bits in the mantissa of 1024: n in its lowest bits, 16 n above them.
+        const u32 low_bias = 0x64006400u + 0x00010001u * (u32)T::BIAS, sixteenth = 0x2c002c00u;
+        const u32 high_bias = 0xd400d400u + 0x00100010u * (u32)T::BIAS;  // -(64 + BIAS)
+        u32 next = word >> 8;
+        pairs[0] = half2_subtract((word & 0x000f000fu) | 0x64006400u, low_bias);
+        pairs[1] = half2_subtract((next & 0x000f000fu) | 0x64006400u, low_bias);
+        pairs[2] = half2_multiply_add((word & 0x00f000f0u) | 0x64006400u, sixteenth, high_bias);
+        pairs[3] = half2_multiply_add((next & 0x00f000f0u) | 0x64006400u, sixteenth, high_bias);
+    } else if constexpr (T::BYTES) {
         u32 low, high;
         s = T::bytes(row, group, quarter, low, high);
         const u32 bias = 0x64006400u + 0x00010001u * (u32)T::BIAS;  // 1024 + BIAS: a byte in the mantissa of 1024
-        pairs[0] = half2_subtract(permute_bytes(low, 0x64646464u, 0x4140u), bias);
-        pairs[1] = half2_subtract(permute_bytes(low, 0x64646464u, 0x4342u), bias);
-        pairs[2] = half2_subtract(permute_bytes(high, 0x64646464u, 0x4140u), bias);
-        pairs[3] = half2_subtract(permute_bytes(high, 0x64646464u, 0x4342u), bias);
+        pairs[0] = half2_subtract(permute_bytes(low, 0x64646464u, 0x4240u), bias);
+        pairs[1] = half2_subtract(permute_bytes(low, 0x64646464u, 0x4341u), bias);
+        pairs[2] = half2_subtract(permute_bytes(high, 0x64646464u, 0x4240u), bias);
+        pairs[3] = half2_subtract(permute_bytes(high, 0x64646464u, 0x4341u), bias);
     } else {
         float v[8];
         s = T::read(row, group, quarter, columns, v);
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            pairs[i] = half2_of(v[2 * i], v[2 * i + 1]);
+            pairs[i] = half2_of(v[4 * (i >> 1) + (i & 1)], v[4 * (i >> 1) + (i & 1) + 2]);
         }
     }
     if constexpr (!T::EVEN && !T::PLAIN) {

@@ -73,7 +73,7 @@ STRATA_INLINE void split_bf16(u32 word, float* v) {
     v[1] = float_of(word & 0xffff0000u);
 }
 
-// BYTES: whether `bytes` is there; EVEN: whether all quarters of a group share one scale.
+// BYTES: whether `bytes` is there; NIBBLES: whether `nibbles` gives the bytes as low and high halves of a word; EVEN: whether all quarters of a group share one scale.
 // Elements in file order: quarter q holds 8q .. 8q + 7.
 struct InOrder {
     STRATA_INLINE_MEMBER int first(int quarter) { return 8 * quarter; }
@@ -88,7 +88,7 @@ struct InHalves {
 // Reads plain values by way of bytes.
 template <class T>
 struct FromBytes {
-    static const bool BYTES = true;
+    static const bool BYTES = true, NIBBLES = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
         u32 low, high;
         Scale s = T::bytes(row, group, quarter, low, high);
@@ -99,7 +99,7 @@ struct FromBytes {
 
 // Unquantized types have no blocks: a row may end inside a group.
 struct TypeF32 : InOrder {
-    static const bool PLAIN = true, BYTES = false, EVEN = false, OFFSET = false;
+    static const bool PLAIN = true, BYTES = false, NIBBLES = false, EVEN = false, OFFSET = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int columns, float* v) {
         int k = 32 * group + 8 * quarter;
         const float* p = (const float*)row + k;
@@ -112,7 +112,7 @@ struct TypeF32 : InOrder {
 };
 
 struct TypeF16 : InOrder {
-    static const bool PLAIN = true, BYTES = false, EVEN = false, OFFSET = false;
+    static const bool PLAIN = true, BYTES = false, NIBBLES = false, EVEN = false, OFFSET = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int columns, float* v) {
         int k = 32 * group + 8 * quarter;
         const u8* p = row + 2 * (long long)k;
@@ -132,7 +132,7 @@ struct TypeF16 : InOrder {
 };
 
 struct TypeBf16 : InOrder {
-    static const bool PLAIN = true, BYTES = false, EVEN = false, OFFSET = false;
+    static const bool PLAIN = true, BYTES = false, NIBBLES = false, EVEN = false, OFFSET = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int columns, float* v) {
         int k = 32 * group + 8 * quarter;
         const u8* p = row + 2 * (long long)k;
@@ -165,14 +165,19 @@ struct TypeQ8_0 : InOrder, FromBytes<TypeQ8_0> {
 
 // 32 elements in 18 bytes: f16 d; q[16].
 struct TypeQ4_0 : InHalves, FromBytes<TypeQ4_0> {
-    static const bool PLAIN = false, EVEN = true, OFFSET = false;
+    static const bool PLAIN = false, NIBBLES = true, EVEN = true, OFFSET = false;
     static const int BIAS = 8;
-    STRATA_INLINE_MEMBER Scale bytes(const u8* row, int group, int quarter, u32& low, u32& high) {
+    STRATA_INLINE_MEMBER Scale nibbles(const u8* row, int group, int quarter, u32& word) {
         const u8* b = row + (long long)18 * group;
-        u32 q = read_u32_of_halves(b + 2 + 4 * quarter);
+        word = read_u32_of_halves(b + 2 + 4 * quarter);
+        return Scale{from_half((u16)read_u16(b)), 0.0f};
+    }
+    STRATA_INLINE_MEMBER Scale bytes(const u8* row, int group, int quarter, u32& low, u32& high) {
+        u32 q;
+        Scale s = nibbles(row, group, quarter, q);
         low = q & 0x0f0f0f0fu;
         high = q >> 4 & 0x0f0f0f0fu;
-        return Scale{from_half((u16)read_u16(b)), 0.0f};
+        return s;
     }
 };
 
@@ -298,7 +303,7 @@ struct TypeIq4Xs : InHalves, FromBytes<TypeIq4Xs> {
 
 // 64 elements in 18 bytes: f16 d; two bits an element, levels -1, 0, 1, 2.
 struct TypeQ2_0 : InOrder {
-    static const bool PLAIN = false, BYTES = false, EVEN = true, OFFSET = false;
+    static const bool PLAIN = false, BYTES = false, NIBBLES = false, EVEN = true, OFFSET = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
         const u8* b = row + (long long)18 * (group >> 1);
         u32 q = read_u16(b + 2 + 8 * (group & 1) + 2 * quarter);
@@ -312,7 +317,7 @@ struct TypeQ2_0 : InOrder {
 
 // 256 elements in 74 bytes: f16 d; u16 q[32]; sc[8].
 struct TypeIq2Xs : InOrder {
-    static const bool PLAIN = false, BYTES = false, EVEN = false, OFFSET = false;
+    static const bool PLAIN = false, BYTES = false, NIBBLES = false, EVEN = false, OFFSET = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
         const u8* b = row + (long long)74 * (group >> 3);
         int j = group & 7;
@@ -326,7 +331,7 @@ struct TypeIq2Xs : InOrder {
 
 // 256 elements in 98 bytes: f16 d; q[64]; u32 a[8].
 struct TypeIq3Xxs : InOrder {
-    static const bool PLAIN = false, BYTES = false, EVEN = true, OFFSET = false;
+    static const bool PLAIN = false, BYTES = false, NIBBLES = false, EVEN = true, OFFSET = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
         const u8* b = row + (long long)98 * (group >> 3);
         int j = group & 7;
@@ -339,7 +344,7 @@ struct TypeIq3Xxs : InOrder {
 
 // 256 elements in 110 bytes: f16 d; q[64]; qh[8]; sg[32]; sc[4].
 struct TypeIq3S : InOrder {
-    static const bool PLAIN = false, BYTES = false, EVEN = true, OFFSET = false;
+    static const bool PLAIN = false, BYTES = false, NIBBLES = false, EVEN = true, OFFSET = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
         const u8* b = row + (long long)110 * (group >> 3);
         int j = group & 7;

@@ -19,6 +19,7 @@ enum Code {
     SUCCESS = 0,
     INVALID_VALUE = 1,
     OUT_OF_MEMORY = 2,
+    INVALID_CONTEXT = 201,
     INVALID_HANDLE = 400,
     NOT_FOUND = 500,
     STREAM_CAPTURE_UNSUPPORTED = 900
@@ -46,6 +47,7 @@ struct Stream {
 
 constexpr size_t GUARD = 256;
 constexpr unsigned char GUARD_VALUE = 0xa5;
+thread_local bool has_context = false;
 std::map<unsigned long long, size_t> allocations;
 size_t allocated = 0;
 constexpr size_t TOTAL = 8ull << 30;
@@ -125,7 +127,10 @@ int cuDevicePrimaryCtxRetain(void** context, int) {
     return SUCCESS;
 }
 int cuDevicePrimaryCtxRelease_v2(int) { return SUCCESS; }
-int cuCtxSetCurrent(void*) { return SUCCESS; }
+int cuCtxSetCurrent(void* context) {
+    has_context = context != nullptr;
+    return SUCCESS;
+}
 int cuGetErrorName(int code, const char** name) {
     *name = code == SUCCESS ? "CUDA_SUCCESS"
             : code == OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY"
@@ -144,6 +149,9 @@ int cuMemGetInfo_v2(size_t* available, size_t* total) {
     return SUCCESS;
 }
 int cuMemAlloc_v2(unsigned long long* pointer, size_t bytes) {
+    if (!has_context) {
+        return INVALID_CONTEXT;
+    }
     std::lock_guard<std::mutex> guard(lock);
     if (bytes == 0 || allocated + bytes > TOTAL) {
         return bytes == 0 ? INVALID_VALUE : OUT_OF_MEMORY;
@@ -219,19 +227,31 @@ int cuEventElapsedTime_v2(float* milliseconds, void*, void*) {
 }
 
 int cuMemcpyHtoDAsync_v2(unsigned long long target, const void* source, size_t bytes, void* stream) {
+    if (!has_context) {
+        return INVALID_CONTEXT;
+    }
     submit(static_cast<Stream*>(stream), [=] { std::memcpy(reinterpret_cast<void*>(target), source, bytes); });
     return SUCCESS;
 }
 int cuMemcpyDtoHAsync_v2(void* target, unsigned long long source, size_t bytes, void* stream) {
+    if (!has_context) {
+        return INVALID_CONTEXT;
+    }
     submit(static_cast<Stream*>(stream), [=] { std::memcpy(target, reinterpret_cast<void*>(source), bytes); });
     return SUCCESS;
 }
 int cuMemcpyDtoDAsync_v2(unsigned long long target, unsigned long long source, size_t bytes, void* stream) {
+    if (!has_context) {
+        return INVALID_CONTEXT;
+    }
     submit(static_cast<Stream*>(stream),
            [=] { std::memmove(reinterpret_cast<void*>(target), reinterpret_cast<void*>(source), bytes); });
     return SUCCESS;
 }
 int cuMemsetD8Async(unsigned long long target, unsigned char value, size_t bytes, void* stream) {
+    if (!has_context) {
+        return INVALID_CONTEXT;
+    }
     submit(static_cast<Stream*>(stream), [=] { std::memset(reinterpret_cast<void*>(target), value, bytes); });
     return SUCCESS;
 }
@@ -276,6 +296,9 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int, size_t)
 
 int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned shared, void* stream, void**, void** extra) {
+    if (!has_context) {
+        return INVALID_CONTEXT;
+    }
     const Kernel& kernel = *static_cast<Kernel*>(function);
     const unsigned char* buffer = nullptr;
     size_t bytes = 0;
@@ -324,6 +347,9 @@ int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long lo
     return SUCCESS;
 }
 int cuGraphLaunch(void* executable, void* stream) {
+    if (!has_context) {
+        return INVALID_CONTEXT;
+    }
     for (auto& work : static_cast<Graph*>(executable)->work) {
         submit(static_cast<Stream*>(stream), work);
     }

@@ -111,7 +111,8 @@ public final class CudaDevice implements Device {
             throw new IllegalArgumentException(purpose + " of " + bytes + " bytes");
         }
         retirement.collect();
-        long size = Math.max(16, bytes);
+        // Kernels read whole pieces of 16 bytes.
+        long size = Math.ceilDiv(Math.max(1, bytes), 16L) * 16;
         if (used.addAndGet(size) > limit) {
             used.addAndGet(-size);
             throw new DeviceException(
