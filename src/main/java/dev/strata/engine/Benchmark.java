@@ -116,6 +116,7 @@ public final class Benchmark {
             boolean last = past + rows == prompt;
             pass(text, past, rows, pages, last ? new int[] {rows - 1} : NO_ROWS, logits);
         }
+        model.promptFinished();
     }
 
     private void write(int[] text, int prompt, int[] pages, MemorySegment logits) {

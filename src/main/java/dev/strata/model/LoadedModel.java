@@ -118,6 +118,7 @@ final class LoadedModel implements Model {
         if (batch.rows() > OutputHead.CHUNK) {
             throw new IllegalArgumentException("picks of " + batch.rows() + " rows; at most " + OutputHead.CHUNK);
         }
+        backend.enter(batch.rows());
         trunk.prepare(batch);
         head.prepare(settings);
         ops.pass(batch.hold() ? "held with picks" : "forward with picks", batch, () -> {
