@@ -521,11 +521,13 @@ STRATA_INLINE void rows_of(const Inputs& inputs, const float* queries, int heads
     int base = page_bases[row];
     auto fetch = [&](u8* to, const void* data, const u16* scales, int start) {
         if (start < end) {
+            // Every lane finds one position; divisions and look-ups for each 16 bytes would take longer than the products.
+            int found = lane < CHUNK && start + lane < end ? (int)table.vector_of(base, seen.position(start + lane), kv_head) : 0;
 #pragma unroll 4
             for (int i = lane; i < CHUNK * (D / 8); i += 32) {
                 int r = i / (D / 8), chunk = i % (D / 8);
                 bool present = start + r < end;
-                long long vector = present ? table.vector_of(base, seen.position(start + r), kv_head) : 0;
+                long long vector = broadcast(found, r);
                 bring<FORMAT>(to + tile_offset<D>(r, chunk), data, scales, vector, D, chunk, present);
             }
         }

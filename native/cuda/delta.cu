@@ -21,6 +21,28 @@ STRATA_KERNEL(256, delta_convolve, const float* qkv, const float* taps, const fl
     const float* in = qkv + (long long)first_rows[segment] * channels + channel;
     const float* past = state + (long long)slots[segment] * (kernel - 1) * channels + channel;
     float* to = out + (long long)first_rows[segment] * channels + channel;
+    if (kernel == 4) {
+        // The usual length: every value is read once.
+        auto value = [&](int t) {
+            return t >= 0 ? in[(long long)t * channels] : past[(long long)(3 + t) * channels];
+        };
+        float tap0 = taps[channel * 4], tap1 = taps[channel * 4 + 1], tap2 = taps[channel * 4 + 2], tap3 = taps[channel * 4 + 3];
+        float first = 0.0f, second = 0.0f, third = 0.0f;
+        if (begin < end) {
+            first = value(begin - 3);
+            second = value(begin - 2);
+            third = value(begin - 1);
+        }
+#pragma unroll 4
+        for (int t = begin; t < end; t++) {
+            float fourth = in[(long long)t * channels];
+            to[(long long)t * channels] = silu(tap0 * first + tap1 * second + tap2 * third + tap3 * fourth);
+            first = second;
+            second = third;
+            third = fourth;
+        }
+        return;
+    }
     for (int t = begin; t < end; t++) {
         float sum = 0.0f;
         for (int j = 0; j < kernel; j++) {

@@ -90,6 +90,24 @@ STRATA_KERNEL(256, hyper_combine, const float* gates, const float* normed, int s
               float* out) {
     wait_for_previous_kernel();
     release_next_kernel();
+    if ((hidden & 3) == 0) {
+        for (long long i = 4 * ((long long)blockIdx.x * 256 + threadIdx.x); i < count; i += 4 * (long long)gridDim.x * 256) {
+            long long row = i / hidden;
+            const float* gate = gates + row * streams * hidden + (i - row * hidden);
+            const float* value = normed + row * streams * hidden + (i - row * hidden);
+            Vec4 sum = {0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll 4
+            for (int s = 0; s < streams; s++) {
+                Vec4 g = *(const Vec4*)(gate + s * hidden), v = *(const Vec4*)(value + s * hidden);
+                sum.x += sigmoid(g.x) * v.x;
+                sum.y += sigmoid(g.y) * v.y;
+                sum.z += sigmoid(g.z) * v.z;
+                sum.w += sigmoid(g.w) * v.w;
+            }
+            *(Vec4*)(out + i) = Vec4{sum.x / streams, sum.y / streams, sum.z / streams, sum.w / streams};
+        }
+        return;
+    }
     for (long long i = (long long)blockIdx.x * 256 + threadIdx.x; i < count; i += (long long)gridDim.x * 256) {
         long long base = i / hidden * streams * hidden + i % hidden;
         float sum = 0.0f;
@@ -106,6 +124,17 @@ STRATA_KERNEL(256, hyper_inject, const float* y, const float* inject, int stream
               float* residual) {
     wait_for_previous_kernel();
     release_next_kernel();
+    if ((hidden & 3) == 0) {
+        for (long long i = 4 * ((long long)blockIdx.x * 256 + threadIdx.x); i < count; i += 4 * (long long)gridDim.x * 256) {
+            long long group = i / hidden;
+            float factor = inject[group];
+            Vec4 more = *(const Vec4*)(y + group / streams * hidden + (i - group * hidden));
+            Vec4* to = (Vec4*)(residual + i);
+            Vec4 now = *to;
+            *to = Vec4{now.x + factor * more.x, now.y + factor * more.y, now.z + factor * more.z, now.w + factor * more.w};
+        }
+        return;
+    }
     for (long long i = (long long)blockIdx.x * 256 + threadIdx.x; i < count; i += (long long)gridDim.x * 256) {
         long long group = i / hidden;
         residual[i] += inject[group] * y[group / streams * hidden + i % hidden];
