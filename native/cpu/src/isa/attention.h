@@ -69,6 +69,8 @@ static void attend(const AttentionRun* run) {
         run->sum[i] = 0;
     }
     memset(run->out, 0, size_t(run->queries) * stride * 4);
+    // Tiles of even sizes: few rows leave too few sums in flight.
+    const int tiles = (run->queries + MR - 1) / MR;
     for (int page = run->firstPage; page < run->lastPage; page++) {
         int first = page * PAGE;
         int most = 0;
@@ -85,8 +87,8 @@ static void attend(const AttentionRun* run) {
         const float* k = keyTile(run->tile, keys, keyScratch);
         const float* v = valueTile(run->tile, values, n, stride, valueScratch);
         memset(scores, 0, size_t(run->queries) * PAGE * 4);
-        for (int i = 0; i < run->queries; i += MR) {
-            int rows = run->queries - i < MR ? run->queries - i : MR;
+        for (int tile = 0; tile < tiles; tile++) {
+            const int i = run->queries * tile / tiles, rows = run->queries * (tile + 1) / tiles - i;
             for (int t = 0; t < n; t += NR) {
                 float* c[MR];
                 for (int r = 0; r < rows; r++) c[r] = scores + (i + r) * PAGE + t;
@@ -132,8 +134,8 @@ static void attend(const AttentionRun* run) {
             }
             run->sum[i] += vsum(sum);
         }
-        for (int i = 0; i < run->queries; i += MR) {
-            int rows = run->queries - i < MR ? run->queries - i : MR;
+        for (int tile = 0; tile < tiles; tile++) {
+            const int i = run->queries * tile / tiles, rows = run->queries * (tile + 1) / tiles - i;
             const float* a[MR];
             for (int r = 0; r < rows; r++) a[r] = scores + (i + r) * PAGE;
             for (int j = 0; j < stride; j += NR) {
