@@ -24,11 +24,14 @@ import dev.strata.device.Weight;
 import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashSet;
 import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** Gives every operation to the class that launches its kernels, and runs passes directly or as graphs. */
 final class CudaOps implements Ops, AutoCloseable {
+    private static final long GLANCE_NANOS = 20_000;
+
     /** Passes of more rows have kernels that are long enough without overlapped launches. */
     private static final int MOST_OVERLAPPED_ROWS = 16;
 
@@ -67,6 +70,7 @@ final class CudaOps implements Ops, AutoCloseable {
     private @Nullable Batch described;
     private @Nullable KernelTimes times;
     private int memoryGeneration;
+    private final CudaEvent finished = CudaEvent.create();
     private final Set<ExpertPlacement> placements = new LinkedHashSet<>();
 
     CudaOps(
@@ -550,9 +554,23 @@ final class CudaOps implements Ops, AutoCloseable {
 
     @Override
     public void read(Tensor source, MemorySegment target) {
+        for (ExpertPlacement placement : placements) {
+            if (placement.sharesProcessor()) {
+                waitAsleep();
+                break;
+            }
+        }
         device.attach();
         staging.read(source.address(), target.asSlice(0, 4L * source.rows() * source.columns()));
         placements.forEach(ExpertPlacement::settled);
+    }
+
+    /** Waits for all work without keeping a processor busy, which the driver's own waits do. */
+    private void waitAsleep() {
+        finished.record(stream);
+        while (!finished.isDone()) {
+            LockSupport.parkNanos(this, GLANCE_NANOS);
+        }
     }
 
     /** Times the kernels of later passes; the caller closes what it gets. */
@@ -596,6 +614,7 @@ final class CudaOps implements Ops, AutoCloseable {
     @Override
     public void close() {
         stream.synchronize();
+        finished.close();
         graphs.close();
         uploads.close();
         scratch.close();

@@ -152,6 +152,11 @@ public final class DeferredPlacement implements ExpertPlacement, AutoCloseable {
     }
 
     @Override
+    public boolean sharesProcessor() {
+        return placement != null && placement.sharesProcessor();
+    }
+
+    @Override
     public void settled() {
         if (placement != null) {
             placement.settled();

@@ -356,6 +356,11 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     }
 
     @Override
+    public boolean sharesProcessor() {
+        return sharing && shared.meets();
+    }
+
+    @Override
     public void settled() {
         shared.settle();
     }

@@ -9,7 +9,7 @@ final class PcieShare {
     static final int MOST_MISSES = 512;
 
     /** Asking the processor costs a step about this much before anything is computed. */
-    private static final double MEETING_NANOS = 6_000;
+    private static final double MEETING_NANOS = 10_000;
 
     private final int[] shares = new int[MOST_MISSES + 1];
     private final boolean balanced;

@@ -73,6 +73,13 @@ public interface ExpertPlacement {
     }
 
     /**
+     * Whether the host's processors compute a part of the running pass: whoever waits for the pass leaves its processor to them.
+     */
+    default boolean sharesProcessor() {
+        return false;
+    }
+
+    /**
      * The results of all passes so far have been waited for.
      *
      * @throws RuntimeException what went wrong off the device; the results are not to be used
