@@ -8,7 +8,15 @@
 // decode_down: the weighted sum of the down products over a row's experts and the shared one, in that order. A block makes 16
 //   outputs, a warp takes an expert.
 // Bytes moved: every stored row once for eight activation rows; an expert's once for each pair, through the L2 cache.
+//
+// Rehearsal: an instruction that a multiprocessor has not executed lately takes about 20 ns, and between two runs of a kernel the others push
+// it out. So each kernel goes through its work once before it waits, on a few columns of whatever lies there and without writing, and
+// again in earnest. Activations are read past the first cache, which would keep what the rehearsal saw.
 #include "decode.cuh"
+
+const int REHEARSED_COLUMNS = 256;
+// Blocks behind them find everything in place.
+const unsigned REHEARSING_BLOCKS = 1056;
 
 // Adds an output to every residual stream, as strongly as the stream takes it.
 STRATA_INLINE void inject(float* residual, float value, const float* strengths, int streams, int row, int hidden, int column) {
@@ -49,19 +57,27 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_products, const __grid_constant__ Matrices
     const u8* from = m.weights + first * m.row_bytes;
     bring_rows(tile, m.slot, from, m.row_bytes, own, (int)min(m.row_bytes, (u64)m.piece_bytes), warp, 8);
     copy_async_commit();
-    wait_for_previous_kernel();
-    int row0 = blockIdx.y * 8, here = min(8, rows - row0), groups = (columns + 31) >> 5;
-    int output = threadIdx.x >> 3, row = threadIdx.x & 7;
-    bool makes = output < own && row < here;
+    int row0 = blockIdx.y * 8, here = min(8, rows - row0);
+    int output = threadIdx.x >> 3, row = threadIdx.x & 7, runs = twice();
     float* target = m.out + (long long)(row0 + row) * m.outputs + first + output;
+#pragma unroll 1
+    for (int run = blockIdx.x < REHEARSING_BLOCKS ? 0 : 1; run < runs; run++) {
+    bool real = run > 0;
+    if (real) {
+        wait_for_previous_kernel();
+    }
+    int width = real ? columns : min(columns, (int)REHEARSED_COLUMNS), groups = (width + 31) >> 5;
+    bool makes = real && output < own && row < here;
     float before = makes && m.mode == ADD ? *target : 0.0f;  // on its way while the product is made
-    bring_activations(x + (long long)row0 * columns, norm, epsilon, parts, here, columns, activations, stride, sums, inverses,
-                      norm_factors == nullptr || blockIdx.x > 0 ? nullptr : norm_factors + row0 * parts);
-    copy_async_wait<0>();
+    bring_activations(x + (long long)row0 * columns, norm, epsilon, parts, here, width, activations, stride, sums, inverses,
+                      !real || norm_factors == nullptr || blockIdx.x > 0 ? nullptr : norm_factors + row0 * parts);
+    if (real) {
+        copy_async_wait<0>();
+    }
     __syncthreads();
     float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     Columns c = columns_of(activations, stride, sums, groups, here);
-    for (int begin = 0; begin < columns; begin += m.piece_columns) {
+    for (int begin = 0; begin < width; begin += m.piece_columns) {
         if (begin > 0) {
             from += m.piece_bytes;
             __syncthreads();
@@ -71,7 +87,7 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_products, const __grid_constant__ Matrices
             copy_async_wait<0>();
             __syncthreads();
         }
-        int length = min(m.piece_columns, columns - begin);
+        int length = min(m.piece_columns, width - begin);
         multiply_stored(m.type, brought(tile, m.slot, from, m.row_bytes, lane >> 2),
                         brought(tile, m.slot, from, m.row_bytes, (lane >> 2) + 8), (length + 31) >> 5, length, c, begin >> 5,
                         warp, 8, result);
@@ -96,6 +112,7 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_products, const __grid_constant__ Matrices
         } else {
             finish(target, value, m.mode, factors, row0 + row);
         }
+    }
     }
 }
 
@@ -164,7 +181,8 @@ STRATA_INLINE bool last_of(int* arrivals, int blocks) {
 
 // The best `used` of up to 32 N logits by one warp: softmax, then one after the other, the lower index first among equals.
 template <int N>
-STRATA_INLINE void choose(const float* logits, int experts, int used, int renormalise, float scale, int* ids, float* weights) {
+STRATA_INLINE void choose(const float* logits, int experts, int used, int renormalise, float scale, bool real, int* ids,
+                         float* weights) {
     int lane = threadIdx.x & 31;
     float score[N], best = -INFINITY, sum = 0.0f;
     u32 key[N];
@@ -211,7 +229,7 @@ STRATA_INLINE void choose(const float* logits, int experts, int used, int renorm
             kept_id = id;
         }
     }
-    if (lane < used) {
+    if (real && lane < used) {
         ids[lane] = kept_id;
         weights[lane] = kept * (renormalise ? scale / fmaxf(chosen_sum, 6.103515625e-5f) : scale);
     }
@@ -251,45 +269,56 @@ STRATA_KERNEL(128, decode_route, const u8* router, u64 row_bytes, int type, floa
     for (int k = threadIdx.x; k < padded; k += 128) {
         values[k] = k >= columns ? 0.0f : norm == nullptr ? 1.0f : norm[k];
     }
-    wait_for_previous_kernel();
     x += (long long)row * columns;
     logits += (long long)row * experts;
+    ids += (long long)row * used;
+    weights += (long long)row * used;
+    int runs = twice();
+#pragma unroll 1
+    for (int run = 0; run < runs; run++) {
+    bool real = run > 0;
+    if (real) {
+        wait_for_previous_kernel();
+    }
+    int width = real ? columns : min(columns, (int)REHEARSED_COLUMNS);
     float sum = 0.0f, squares = 0.0f;
-#pragma unroll 8
-    for (int k = threadIdx.x; k < columns; k += 128) {
-        float v = x[k];
+#pragma unroll 4
+    for (int k = threadIdx.x; k < width; k += 128) {
+        float v = real ? read_fresh(x + k) : 1.0f;
         squares += v * v;
         values[k] *= v;
     }
     squares = block_sum(squares, partial);
-    copy_async_wait<0>();
+    if (real) {
+        copy_async_wait<0>();
+    }
     __syncthreads();
     const u8* stored = brought(tile, slot, from, row_bytes, 0);
     switch (type) {
 #define STRATA_SCORE(name, T) \
-    case CODE_##name: score<T>(stored, values, columns, sum); break;
+    case CODE_##name: score<T>(stored, values, width, sum); break;
         STRATA_EACH_TYPE(STRATA_SCORE)
     }
     sum = warp_sum(sum);
     float factor = norm == nullptr ? 1.0f : 1.0f / sqrtf(squares / columns + epsilon);
-    if (lane == 0 && expert < experts) {
+    if (real && lane == 0 && expert < experts) {
         logits[expert] = sum * factor * router_scale;
     }
-    if (blockIdx.x == 0 && norm != nullptr) {
+    if (real && blockIdx.x == 0 && norm != nullptr) {
         for (int k = threadIdx.x; k < columns; k += 128) {
             normed[(long long)row * columns + k] = values[k] * factor;
         }
     }
-    if (last_of(arrivals + row, gridDim.x) && warp == 0) {
-        ids += (long long)row * used;
-        weights += (long long)row * used;
+    if ((!real || last_of(arrivals + row, gridDim.x)) && warp == 0) {
+        int choices = real ? used : 1;
         if (experts <= 128) {
-            choose<4>(logits, experts, used, renormalise, scale, ids, weights);
+            choose<4>(logits, experts, choices, renormalise, scale, real, ids, weights);
         } else if (experts <= 256) {
-            choose<8>(logits, experts, used, renormalise, scale, ids, weights);
+            choose<8>(logits, experts, choices, renormalise, scale, real, ids, weights);
         } else {
-            choose<16>(logits, experts, used, renormalise, scale, ids, weights);
+            choose<16>(logits, experts, choices, renormalise, scale, real, ids, weights);
         }
+    }
     }
 }
 
@@ -318,15 +347,30 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_gate_up, const u64* table, const int* ids,
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, quarter_of = warp & 3;
     int row = shares ? blockIdx.y - pairs : blockIdx.y / used;
     bool up = warp >= 4;
-    u64 base = 0;
     float gate_scale = m.gate_scale, up_scale = m.up_scale;
-    if (!shares) {
+    u64 row_bytes = up ? m.up_bytes : m.gate_bytes;
+    int slot = up ? m.up_slot : m.gate_slot, runs = twice();
+    u8* tile = shared + tile_at + (up ? 16 * m.gate_slot : 0);
+    u16* activations = (u16*)shared;
+    float* sums = sums_at == 0 ? nullptr : (float*)(shared + sums_at);
+    x += (long long)row * columns;
+    const u8* from = (const u8*)(up ? m.up : m.gate) + first * row_bytes;
+    if (shares) {
+        bring_rows(tile, slot, from, row_bytes, own, (int)row_bytes, quarter_of, 4);
+        copy_async_commit();
+    }
+#pragma unroll 1
+    for (int run = 0; run < runs; run++) {
+    bool real = run > 0;
+    if (real) {
         wait_for_previous_kernel();
+    }
+    if (real && !shares) {
         int expert = ids[blockIdx.y];
         if (expert < first_expert || expert >= first_expert + experts) {
             return;
         }
-        base = table[expert];
+        u64 base = table[expert];
         if (base == 0) {
             return;
         }
@@ -334,26 +378,20 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_gate_up, const u64* table, const int* ids,
             gate_scale = ((const float*)(base + m.tail))[0];
             up_scale = ((const float*)(base + m.tail))[1];
         }
+        from += base;
+        bring_rows(tile, slot, from, row_bytes, own, (int)row_bytes, quarter_of, 4);
+        copy_async_commit();
     }
-    u64 row_bytes = up ? m.up_bytes : m.gate_bytes;
-    int slot = up ? m.up_slot : m.gate_slot;
-    const u8* from = (const u8*)(base + (up ? m.up : m.gate)) + first * row_bytes;
-    u8* tile = shared + tile_at + (up ? 16 * m.gate_slot : 0);
-    bring_rows(tile, slot, from, row_bytes, own, (int)row_bytes, quarter_of, 4);
-    copy_async_commit();
-    if (shares) {
-        wait_for_previous_kernel();
+    int width = real ? columns : min(columns, (int)REHEARSED_COLUMNS);
+    bring_activations(x, nullptr, 0.0f, 1, 1, width, activations, 0, sums, &inverse, nullptr);
+    if (real) {
+        copy_async_wait<0>();
     }
-    u16* activations = (u16*)shared;
-    float* sums = sums_at == 0 ? nullptr : (float*)(shared + sums_at);
-    x += (long long)row * columns;
-    bring_activations(x, nullptr, 0.0f, 1, 1, columns, activations, 0, sums, &inverse, nullptr);
-    copy_async_wait<0>();
     __syncthreads();
     float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     Columns c = columns_of(activations, 0, sums, 0, 1);
     multiply_stored(up ? m.up_type : m.gate_type, brought(tile, slot, from, row_bytes, lane >> 2),
-                    brought(tile, slot, from, row_bytes, (lane >> 2) + 8), (columns + 31) >> 5, columns, c, 0, quarter_of, 4,
+                    brought(tile, slot, from, row_bytes, (lane >> 2) + 8), (width + 31) >> 5, width, c, 0, quarter_of, 4,
                     result);
     if ((lane & 3) == 0) {
         partial[warp][lane >> 2] = result[0];
@@ -365,13 +403,16 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_gate_up, const u64* table, const int* ids,
         float gate = partial[0][i] + partial[1][i] + partial[2][i] + partial[3][i];
         float upper = partial[4][i] + partial[5][i] + partial[6][i] + partial[7][i];
         float value = silu(gate * inverse * gate_scale) * (upper * inverse * up_scale);
+        if (!real) {
+            continue;
+        }
         if (shares) {
             common_h[(long long)row * m.intermediate + first + i] = value;
         } else {
             h[(long long)blockIdx.y * m.intermediate + first + i] = value;
         }
     }
-    if (shares && blockIdx.x == 0) {
+    if (real && shares && blockIdx.x == 0) {
         float sum = 0.0f;
         for (int k = threadIdx.x; scalar_gate != nullptr && k < columns; k += 256) {
             sum += scalar_gate[k] * x[k];
@@ -388,6 +429,7 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_gate_up, const u64* table, const int* ids,
             }
             factors[row] = scalar_gate == nullptr ? 1.0f : sigmoid(sum);
         }
+    }
     }
 }
 
@@ -419,13 +461,21 @@ STRATA_KERNEL(1024, decode_down, const u64* table, const int* ids, const float* 
         bring_rows(tile, m.slot, from, m.row_bytes, own, (int)m.row_bytes, 0, 1);
         copy_async_commit();
     }
-    wait_for_previous_kernel();
     float* target = out + (long long)row * outputs + first + threadIdx.x;
-    float before = mode == ADD && (int)threadIdx.x < own ? *target : 0.0f;  // on its way while the sum is made
+    int runs = twice();
+#pragma unroll 1
+    for (int run = 0; run < runs; run++) {
+    bool real = run > 0;
+    if (real) {
+        wait_for_previous_kernel();
+    }
+    float before = real && mode == ADD && (int)threadIdx.x < own ? *target : 0.0f;  // on its way while the sum is made
     float factor = m.scale;
-    const float* values;
+    const float* values = common_one ? common_h : h;
     bool there = true;
-    if (common_one) {
+    if (!real) {
+        factor = 1.0f;
+    } else if (common_one) {
         factor *= factors[row];
         values = common_h + (long long)row * m.columns;
     } else {
@@ -443,13 +493,15 @@ STRATA_KERNEL(1024, decode_down, const u64* table, const int* ids, const float* 
     float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     if (there) {
         float inverse;
-        bring_activations_of_warp(values, m.columns, activations, sums, inverse);
-        copy_async_wait<0>();
+        int width = real ? m.columns : min(m.columns, 128);
+        bring_activations_of_warp(values, width, activations, sums, inverse);
+        if (real) {
+            copy_async_wait<0>();
+        }
         warp_barrier();
         Columns c = columns_of(activations, 0, sums, 0, 1);
         multiply_stored(m.type, brought(tile, m.slot, from, m.row_bytes, lane >> 2),
-                        brought(tile, m.slot, from, m.row_bytes, (lane >> 2) + 8), (m.columns + 31) >> 5, m.columns, c, 0, 0, 1,
-                        result);
+                        brought(tile, m.slot, from, m.row_bytes, (lane >> 2) + 8), (width + 31) >> 5, width, c, 0, 0, 1, result);
         factor *= inverse;
     }
     if ((lane & 3) == 0) {
@@ -462,10 +514,14 @@ STRATA_KERNEL(1024, decode_down, const u64* table, const int* ids, const float* 
         for (int w = 0; w < used + shares; w++) {
             sum += partial[w][threadIdx.x];
         }
+        if (!real) {
+            continue;
+        }
         if (mode == INJECT) {
             inject(out, sum, strengths, streams, row, outputs, first + threadIdx.x);
         } else {
             *target = before + sum;
         }
+    }
     }
 }

@@ -45,11 +45,25 @@ STRATA_INLINE u32 warp_most(u32 value) {
     return value;
 }
 #define __grid_constant__
+STRATA_INLINE void read_fresh_four(const float* p, float* v) { memcpy(v, p, 16); }
+STRATA_INLINE int twice() { return 2; }
 STRATA_INLINE u32 half2_multiply_add(u32 a, u32 b, u32 c) {
     return half2_of(from_half((u16)a) * from_half((u16)b) + from_half((u16)c),
                     from_half((u16)(a >> 16)) * from_half((u16)(b >> 16)) + from_half((u16)(c >> 16)));
 }
 #else
+STRATA_INLINE void read_fresh_four(const float* p, float* v) {
+    asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
+                 : "l"(p)
+                 : "memory");
+}
+// Two, which the compiler does not know.
+STRATA_INLINE int twice() {
+    int n;
+    asm volatile("mov.u32 %0, 2;" : "=r"(n));
+    return n;
+}
 STRATA_INLINE u32 half2_multiply_add(u32 a, u32 b, u32 c) {
     u32 d;
     asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
@@ -125,6 +139,18 @@ STRATA_INLINE void four_of(const float* x, int k, int columns, float* v) {
     }
 }
 
+// The same of memory that the kernel before writes: past the multiprocessor's own cache.
+STRATA_INLINE void four_fresh(const float* x, int k, int columns, float* v) {
+    if ((columns & 3) == 0 && k < columns) {
+        read_fresh_four(x + k, v);
+    } else {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            v[i] = k + i < columns ? read_fresh(x + k + i) : 0.0f;
+        }
+    }
+}
+
 // Four values as float16 to to[0..3] in the order 0, 2, 1, 3 (in which nibbles come out of a word two at a time), and (with sums) the sum of what they became over groups of 32 columns.
 STRATA_INLINE void round_four(const float* v, u16* to, bool inside, float* sums, int group) {
     Word2 halves = {half2_of(v[0], v[2]), half2_of(v[1], v[3])};
@@ -160,7 +186,7 @@ STRATA_INLINE void bring_activations(const float* x, const float* norm, float ep
         int end = (p + 1) * length;
         for (int k = p * length + 4 * (part * 32 + lane); k < end; k += 128 * each) {
             float v[4], w[4] = {1.0f, 1.0f, 1.0f, 1.0f};
-            four_of(own, k, columns, v);
+            four_fresh(own, k, columns, v);
             if (norm != nullptr) {
                 four_of(norm, k, columns, w);
             }
@@ -205,7 +231,7 @@ STRATA_INLINE void bring_activations(const float* x, const float* norm, float ep
     for (int base = part * 32; base < 8 * groups; base += 32 * each) {
         int k = 4 * (base + lane);
         float v[4], w[4] = {1.0f, 1.0f, 1.0f, 1.0f};
-        four_of(own, k, columns, v);
+        four_fresh(own, k, columns, v);
         if (norm != nullptr) {
             four_of(norm, k, columns, w);
         }
@@ -228,7 +254,7 @@ STRATA_INLINE void bring_activations_of_warp(const float* x, int columns, u16* t
     float most = 0.0f, factor;
     for (int k = 4 * lane; k < columns; k += 128) {
         float v[4];
-        four_of(x, k, columns, v);
+        four_fresh(x, k, columns, v);
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             most = fmaxf(most, fabsf(v[i]));
@@ -238,7 +264,7 @@ STRATA_INLINE void bring_activations_of_warp(const float* x, int columns, u16* t
     for (int base = 0; base < 8 * groups; base += 32) {
         int k = 4 * (base + lane);
         float v[4];
-        four_of(x, k, columns, v);
+        four_fresh(x, k, columns, v);
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             v[i] *= factor;
