@@ -1,7 +1,6 @@
 package dev.strata.server;
 
 import dev.strata.api.FinishReason;
-import com.sun.management.OperatingSystemMXBean;
 import dev.strata.server.load.StreamLoad;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -23,7 +22,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Measures what the server costs for every token: a process of its own serves an engine that does nothing but give a token to each stream once a
- * step, and the processor time of that process is divided by the events that clients saw. {@code ServerOverhead [SECONDS]}; the exit code is 1
+ * step, and the processor time of that process's threads is divided by the events that clients saw. {@code ServerOverhead [SECONDS]}; the exit code is 1
  * when a goal is missed.
  */
 final class ServerOverhead {
@@ -82,7 +81,7 @@ final class ServerOverhead {
         }
     }
 
-    /** Processor time of the server in nanoseconds, without that of the engine's clock. */
+    /** Processor time of the server's threads in nanoseconds, without the engine's clock; the compiler's and collector's are not among them. */
     private static long cpu(Process process, BufferedReader out) throws IOException {
         process.getOutputStream().write('\n');
         process.getOutputStream().flush();
@@ -91,12 +90,15 @@ final class ServerOverhead {
 
     /** Answers every line with the processor time so far. */
     private static void answer(Thread clock, AtomicLong delivering, AtomicBoolean paced) {
-        OperatingSystemMXBean system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
         try {
             while (System.in.read() >= 0) {
                 paced.set(true);
-                long ticking = ManagementFactory.getThreadMXBean().getThreadCpuTime(clock.threadId());
-                System.out.println(system.getProcessCpuTime() - ticking + delivering.get());
+                long nanos = delivering.get();
+                for (long id : threads.getAllThreadIds()) {
+                    nanos += id == clock.threadId() ? 0 : Math.max(0, threads.getThreadCpuTime(id));
+                }
+                System.out.println(nanos);
             }
         } catch (IOException e) {
             throw new UncheckedIOException(e);
