@@ -1,5 +1,6 @@
 package dev.strata.cli;
 
+import java.util.Objects;
 import dev.strata.format.GoldenModels;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -65,7 +66,7 @@ class ModelVerbsTest {
         assertEquals(0, run.code, run.err);
         Map<String, Object> json = JsonFile.parse("bench", run.out);
         Map<?, ?> row = (Map<?, ?>) JsonFile.list(json, "results").getFirst();
-        long bytes = ((Number) row.get("decode_bytes_per_token")).longValue();
+        long bytes = ((Number) Objects.requireNonNull(row.get("decode_bytes_per_token"))).longValue();
         assertTrue(bytes > 10_000 && bytes < 10_000_000, row.toString());
     }
 

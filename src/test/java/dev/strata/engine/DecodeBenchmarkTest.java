@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Objects;
 import dev.strata.config.EngineOptions;
 import dev.strata.config.Options;
 import dev.strata.config.Variables;
@@ -46,11 +47,11 @@ class DecodeBenchmarkTest {
         assertTrue(benchmark.run(arms, rows::add), "one hash: " + rows);
         assertEquals(arms.size() + 2, rows.size());
         for (Map<String, Object> row : rows.subList(1, 1 + arms.size())) {
-            assertTrue((Double) row.get("tok_per_s") > 0, row.toString());
-            assertTrue((Double) row.get("part_of_bound") > 0, row.toString());
+            assertTrue(number(row, "tok_per_s") > 0, row.toString());
+            assertTrue(number(row, "part_of_bound") > 0, row.toString());
         }
         assertEquals(1, rows.get(1).get("slots"));
-        assertTrue((Double) rows.get(1).get("hit_rate") < 1);
+        assertTrue(number(rows.get(1), "hit_rate") < 1);
         assertEquals(true, rows.getLast().get("same"));
     }
 
@@ -61,5 +62,9 @@ class DecodeBenchmarkTest {
                 " ", arms.stream().map(DecodeArm::name).toList()));
         assertThrows(IllegalArgumentException.class, () -> DecodeArm.parse("-3", "pool"));
         assertThrows(IllegalArgumentException.class, () -> DecodeArm.parse("12", "disk"));
+    }
+
+    private static double number(Map<String, Object> row, String name) {
+        return (Double) Objects.requireNonNull(row.get(name));
     }
 }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Objects;
 import dev.strata.config.EngineOptions;
 import dev.strata.config.Options;
 import dev.strata.config.TierOptions;
@@ -122,13 +123,13 @@ class ExpertSourceIdentityTest {
         AtomicReference<AheadSource> ahead = new AtomicReference<>();
         Function<List<StoredExperts>, ExpertSource> open = stored -> {
             ahead.set(AheadSource.start(file(stored, true)));
-            return TieredExpertSource.file(ahead.get());
+            return TieredExpertSource.file(Objects.requireNonNull(ahead.get()));
         };
         assertArrayEquals(mapped, logits(open, false));
-        assertTrue(ahead.get().guessed() > 0);
+        assertTrue(Objects.requireNonNull(ahead.get()).guessed() > 0);
         if (CpuBackend.isAvailable()) {
             assertArrayEquals(logits(MappedExpertSource::new, true), logits(open, true));
-            assertTrue(ahead.get().guessed() > 0);
+            assertTrue(Objects.requireNonNull(ahead.get()).guessed() > 0);
         }
     }
 

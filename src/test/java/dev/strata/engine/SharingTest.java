@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Objects;
 import dev.strata.device.Batch;
 import java.util.List;
 import java.util.Map;
@@ -101,7 +102,7 @@ class SharingTest {
                 }
             }
             answer.awaitEnd();
-            Map<?, ?> counters = (Map<?, ?>) fixture.engine.status().get("counters");
+            Map<?, ?> counters = (Map<?, ?>) Objects.requireNonNull(fixture.engine.status().get("counters"));
             assertTrue(counters.get("last_10_s") instanceof Map<?, ?> sharing && sharing.containsKey("decode_share"));
         }
     }

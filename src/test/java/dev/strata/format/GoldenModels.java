@@ -23,8 +23,9 @@ public final class GoldenModels {
 
     private static Path unpack(String family) {
         try {
-            Path folder = Files.createDirectory(Files.createTempDirectory("strata-golden").resolve(family));
-            folder.getParent().toFile().deleteOnExit();
+            Path parent = Files.createTempDirectory("strata-golden");
+            parent.toFile().deleteOnExit();
+            Path folder = Files.createDirectory(parent.resolve(family));
             folder.toFile().deleteOnExit();
             try (DirectoryStream<Path> files = Files.newDirectoryStream(PACKED.resolve(family))) {
                 for (Path file : files) {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Objects;
 import dev.strata.expert.FakeFile;
 import dev.strata.format.QuantType;
 import java.io.IOException;
@@ -132,11 +133,11 @@ class FileNgramTableTest {
             long[] rows = new SplittableRandom(1).longs(4000, 0, table.rows()).toArray();
             table.expect(rows, rows.length);
             table.awaitAhead();
-            Object requests = table.figures().get("file_requests");
+            long requests = (long) Objects.requireNonNull(table.figures().get("file_requests"));
             check(table, rows, arena);
             // The cache may have dropped a few of a full set.
-            assertTrue((long) table.figures().get("rows_in_cache") > 3900, table.figures().toString());
-            assertTrue((long) requests > 0);
+            assertTrue((long) Objects.requireNonNull(table.figures().get("rows_in_cache")) > 3900, table.figures().toString());
+            assertTrue(requests > 0);
         }
     }
 
