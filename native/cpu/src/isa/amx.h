@@ -97,7 +97,15 @@ static void tilePlanes(const PanelQ* panel, const Row* x, int firstBlock, int ro
     static constexpr TileShapes SHAPES(32 / HALVES);
     _tile_loadconfig(&SHAPES);
     alignas(64) float sum[TILE_TOKENS][NR] = {};
-    alignas(64) float result[2][TILE_TOKENS][16];
+    // Results are read one step after they are stored: right away they would wait for the stores.
+    alignas(64) float result[2][2][TILE_TOKENS][16];
+    const float* waiting = nullptr;  // factors of the results to be added next
+    int step = 0;
+    auto addWaiting = [&]() {
+        if (!waiting) return;
+        addTile(result[step % 2][0], waiting, rows, sum);
+        addTile(result[step % 2][1], waiting + 16, rows, (float(*)[NR])(sum[0] + 16));
+    };
     // The unit reads rows at one distance; rows that lie otherwise are copied side by side first.
     const int64_t distance = rows > 1 ? x[1].planes - x[0].planes : 0;
     bool even = rows == TILE_TOKENS;
@@ -131,15 +139,16 @@ static void tilePlanes(const PanelQ* panel, const Row* x, int firstBlock, int ro
                 _tile_dpbf16ps(1, 2, 5);
                 _tile_dpbf16ps(0, 3, 4);
                 _tile_dpbf16ps(1, 3, 5);
-                _tile_stored(0, result[0], 64);
-                _tile_stored(1, result[1], 64);
+                _tile_stored(0, result[(step + 1) % 2][0], 64);
+                _tile_stored(1, result[(step + 1) % 2][1], 64);
                 asm volatile("" ::: "memory");
-                const float* factor = panel->scale + ((first + b) * HALVES + h) * NR;
-                addTile(result[0], factor, rows, sum);
-                addTile(result[1], factor + 16, rows, (float(*)[NR])(sum[0] + 16));
+                addWaiting();
+                waiting = panel->scale + ((first + b) * HALVES + h) * NR;
+                step++;
             }
         }
     }
+    addWaiting();
     _tile_release();
     if (panel->hasMin) {
         for (int b = 0; b < panel->blocks; b++) {
