@@ -30,12 +30,13 @@ public record DecodeArm(double gib, Share share) {
         }
     }
 
-    /** Every card with every share, in lists such as {@code none,12,16,all} and {@code pool,link,both,in-place}. */
+    /** Every card with every share, in lists such as {@code none,12,16/both,all} and {@code pool,link,both,in-place}; a card may name its own share. */
     public static List<DecodeArm> parse(String cards, String shares) {
         List<DecodeArm> arms = new ArrayList<>();
         for (String card : cards.split(",")) {
-            double gib = gib(card.strip());
-            for (String share : shares.split(",")) {
+            int slash = card.indexOf('/');
+            double gib = gib((slash < 0 ? card : card.substring(0, slash)).strip());
+            for (String share : slash < 0 ? shares.split(",") : new String[] {card.substring(slash + 1)}) {
                 arms.add(new DecodeArm(gib, share(share.strip())));
             }
         }

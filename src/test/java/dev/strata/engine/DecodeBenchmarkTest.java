@@ -57,8 +57,8 @@ class DecodeBenchmarkTest {
 
     @Test
     void armsAreNamedByCardAndShare() {
-        List<DecodeArm> arms = DecodeArm.parse("none, 12,all", "pool,both");
-        assertEquals("none/pool none/both 12/pool 12/both all/pool all/both", String.join(
+        List<DecodeArm> arms = DecodeArm.parse("none, 12,16/link,all", "pool,both");
+        assertEquals("none/pool none/both 12/pool 12/both 16/link all/pool all/both", String.join(
                 " ", arms.stream().map(DecodeArm::name).toList()));
         assertThrows(IllegalArgumentException.class, () -> DecodeArm.parse("-3", "pool"));
         assertThrows(IllegalArgumentException.class, () -> DecodeArm.parse("12", "disk"));
