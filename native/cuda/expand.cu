@@ -1,7 +1,7 @@
 // Operands of the tensor cores: stored matrices and activations as float16.
 //
 // Layout: [rows][padded columns], zeros behind the columns. Tiling: a thread eight weights or two activations.
-// Bytes moved: the input once, 2 bytes a value out.
+// Bytes moved: the input once, 2 bytes a value out. A matrix has fewer than 2^32 of what threads take.
 #include "types.cuh"
 
 // Stored rows.
@@ -30,8 +30,9 @@ STRATA_INLINE void expand(const u64* table, const int* counts, int first, u64 of
     long long quarters = (long long)rows * (padded >> 3);
     for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < quarters;
          i += (long long)gridDim.x * blockDim.x) {
-        int row = (int)(i / (padded >> 3));
-        int q = (int)(i % (padded >> 3));
+        // Division of 64 bits would take longer than the rest.
+        int row = (int)((u32)i / (u32)(padded >> 3));
+        int q = (int)((u32)i - (u32)row * (u32)(padded >> 3));
         int group = q >> 2, quarter = q & 3;
         float v[8];
         Scale s = {0.0f, 0.0f};
@@ -70,7 +71,7 @@ STRATA_KERNEL(256, round_rows, const float* x, int rows, int columns, int padded
     long long pairs = (long long)rows * (padded >> 1);
     for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < pairs;
          i += (long long)gridDim.x * blockDim.x) {
-        int row = (int)(i / (padded >> 1)), k = (int)(i % (padded >> 1)) * 2;
+        int row = (int)((u32)i / (u32)(padded >> 1)), k = (int)((u32)i - (u32)row * (u32)(padded >> 1)) * 2;
         const float* from = x + (long long)row * columns;
         float low = k < columns ? from[k] : 0.0f, high = k + 1 < columns ? from[k + 1] : 0.0f;
         ((u32*)out)[i] = half2_in_range(low, high);
@@ -85,8 +86,8 @@ STRATA_KERNEL(256, split_rows, const float* x, int rows, int columns, int padded
     long long pairs = (long long)rows * half;
     for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < pairs;
          i += (long long)gridDim.x * blockDim.x) {
-        long long row = i / half;
-        int k = (int)(i % half) * 2;
+        long long row = (u32)i / (u32)half;
+        int k = (int)((u32)i - (u32)row * (u32)half) * 2;
         const float* from = x + row * columns;
         float first = k < columns ? from[k] : 0.0f, second = k + 1 < columns ? from[k + 1] : 0.0f;
         u32 high = half2_in_range(first, second);

@@ -98,8 +98,7 @@ STRATA_KERNEL(256, gather_halves, const u16* from, const int* sources, const int
     int chunks = padded >> 3;
     long long begin = (long long)starts[first] * chunks, end = (long long)starts[first + count] * chunks;
     for (long long i = begin + (long long)blockIdx.x * 256 + threadIdx.x; i < end; i += (long long)gridDim.x * 256) {
-        long long row = i / chunks;
-        int chunk = (int)(i % chunks);
+        u32 row = (u32)i / (u32)chunks, chunk = (u32)i - row * (u32)chunks;
         ((Word4*)out)[i] = ((const Word4*)from)[(long long)sources[row] * chunks + chunk];
     }
 }

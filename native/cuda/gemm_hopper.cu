@@ -184,6 +184,15 @@ struct DenseTiles {
     }
 };
 
+// What products do with their sums beside adding, where it is done afterwards.
+STRATA_KERNEL(256, activate_values, float* values, int twice_sigmoid, long long count) {
+    wait_for_previous_kernel();
+    for (long long i = (long long)blockIdx.x * 256 + threadIdx.x; i < count; i += (long long)gridDim.x * 256) {
+        float v = values[i];
+        values[i] = twice_sigmoid ? 2.0f * sigmoid(v) : silu(v);
+    }
+}
+
 // `wide`: tokens of a tile, a multiple of 64 up to 256.
 STRATA_KERNEL_ALONE(384, gemm_hopper_dense, STRATA_MAP weights, STRATA_MAP activations, int tokens, int outputs, int k, int wide,
               void* values, int columns, int used, int mode, float scale, const float* factors) {

@@ -1,5 +1,7 @@
 package dev.strata.cuda;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Products of float16 matrices on tensor cores, dense and grouped by expert: with wgmma where that is wanted (gemm_hopper.cu), else with
  * mma.sync (gemm.cu).
@@ -23,6 +25,7 @@ final class TileProducts {
     private final Kernel warpDense;
     private final Kernel warpGrouped;
     private final Kernel gather;
+    private final @Nullable Kernel activate;
 
     /** @param groups whether the card has wgmma */
     TileProducts(Launcher launcher, Kernels kernels, boolean groups, int multiprocessors) {
@@ -34,6 +37,7 @@ final class TileProducts {
         this.warpGrouped = kernels.get("gemm_grouped", WARP_SHARED_BYTES);
         this.grouped = groups ? kernels.get("gemm_hopper_grouped", GROUP_SHARED_BYTES) : warpGrouped;
         this.gather = kernels.get("gather_halves");
+        this.activate = groups ? kernels.get("activate_values") : null;
     }
 
     /** Whether rows have to be in the order of the pairs for {@link #grouped}. */
@@ -59,6 +63,17 @@ final class TileProducts {
             ProductMode mode,
             float scale,
             long factors) {
+        boolean afterwards = mode == ProductMode.SILU || mode == ProductMode.TWICE_SIGMOID;
+        if (groups && activate != null && afterwards && outputs == columns && outputs % 2 == 0) {
+            dense(left, right, rows, outputs, depth, out, columns, used, ProductMode.STORE, scale, factors);
+            long count = (long) rows * outputs;
+            launcher.begin()
+                    .address(out)
+                    .flag(mode == ProductMode.TWICE_SIGMOID)
+                    .address(count)
+                    .launchOver(activate, count);
+            return;
+        }
         if (groups && suits(mode, outputs, columns)) {
             int wide = width(rows, outputs);
             launcher.begin(dense)

@@ -20,7 +20,7 @@ class GroupTilesContractTest extends OpsContract {
         }
         return name.matches("attention .* heads of (64|128|256),.*F16.*")
                 || name.matches("matmul (Q8_0|F32) (90|270) rows.*|matmul and add Q4_0 .*|matmul NVFP4 3 rows.*")
-                || name.matches("experts (BF16|NVFP4|Q4_0) .*|experts, all .*|shared expert .*");
+                || name.matches("experts (BF16|NVFP4|Q4_0) .*|experts, all .*|shared expert .*|hyper.*");
     }
 
     @Override
