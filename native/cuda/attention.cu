@@ -546,15 +546,16 @@ STRATA_INLINE void rows_of(const Inputs& inputs, const float* queries, int heads
         fetch(key_tile, k_data, k_scales, start);
         fetch(value_tile, v_data, v_scales, start);
     }
+    // Of OWN: queries, new keys and new values, norms, sines and cosines of the row and of the new keys.
+    int half = OWN ? inputs.width / 2 : 0, news = end - fresh;
+    float* heads_of = (float*)(shared + (OWN ? inputs.heads_at : 0));
+    float* norms = heads_of + (16 + 2 * (OWN ? inputs.window : 0)) * D;
+    float* turns = norms + 2 * D;
+    auto position_of = [&](int item) {
+        return item < own || seen.blocks != nullptr ? position : fresh + (item - own) % news;
+    };
     if constexpr (OWN) {
-        // Queries, new keys, new values. Norms and rotations do not depend on the kernel before.
-        int half = inputs.width / 2, news = end - fresh, items = own + 2 * news;
-        float* heads_of = (float*)(shared + inputs.heads_at);
-        float* norms = heads_of + (16 + 2 * inputs.window) * D;
-        float* turns = norms + 2 * D;  // sines and cosines of the row, then of the new keys
-        auto position_of = [&](int item) {
-            return item < own || seen.blocks != nullptr ? position : fresh + (item - own) % news;
-        };
+        // Norms and rotations do not depend on the kernel before.
         for (int i = threadIdx.x; i < (1 + news) * half; i += 128) {
             int which = i / half, j = i % half;
             double angle = (which == 0 ? position : position_of(own + which - 1)) * inputs.frequencies[j];
@@ -566,14 +567,24 @@ STRATA_INLINE void rows_of(const Inputs& inputs, const float* queries, int heads
             norms[d] = inputs.query_norm == nullptr ? 1.0f : inputs.query_norm[d];
             norms[D + d] = inputs.key_norm == nullptr ? 1.0f : inputs.key_norm[d];
         }
+    }
+    // OWN rehearses (see decode.cu) with one chunk of what lies there.
+    Tile<D, CHUNK> work;
+    int runs = twice();
+#pragma unroll 1
+    for (int run = OWN ? 0 : 1; run < runs; run++) {
+    bool real = run > 0;
+    int items = own + (real ? 2 * news : 0), stop = real ? end : min(end, start + 1);
+    if (OWN && real) {
         wait_for_previous_kernel();
+    }
+    if constexpr (OWN) {
 #pragma unroll 4
         for (int i = threadIdx.x; i < items * D; i += 128) {
             int item = i / D, d = i % D;
             long long kv = ((long long)(row - position + position_of(item)) * kv_heads + kv_head) * D + d;
-            heads_of[i] = item < own          ? queries[(heads_before + item) * D * (inputs.gated ? 2 : 1) + d]
-                          : item < own + news ? inputs.keys[kv]
-                                              : inputs.values[kv];
+            heads_of[i] = read_fresh(item < own ? queries + (heads_before + item) * D * (inputs.gated ? 2 : 1) + d
+                                                : (item < own + news ? inputs.keys : inputs.values) + kv);
         }
         __syncthreads();
         for (int item = warp; item < items; item += 4) {
@@ -629,25 +640,24 @@ STRATA_INLINE void rows_of(const Inputs& inputs, const float* queries, int heads
                          [&](int r) -> long long { return r < own ? heads_before + r : -1; });
     }
     __syncthreads();
-    if (!early) {
+    if (real && !early) {
         fetch(key_tile, k_data, k_scales, start);
         fetch(value_tile, v_data, v_scales, start);
     }
-    Tile<D, CHUNK> work;
     work.start();
-    for (; start < end; start += 4 * CHUNK) {
+    for (int at = start; at < stop; at += 4 * CHUNK) {
         copy_async_wait<1>();
         warp_barrier();
         float scores[CHUNK / 8][4];
         work.score(scores, query_tile, 0, key_tile);
         warp_barrier();
-        fetch(key_tile, k_data, k_scales, start + 4 * CHUNK);
-        if (start + CHUNK > end) {
+        fetch(key_tile, k_data, k_scales, real ? at + 4 * CHUNK : end);
+        if (at + CHUNK > end) {
 #pragma unroll
             for (int i = 0; i < CHUNK / 8; i++) {
 #pragma unroll
                 for (int e = 0; e < 4; e++) {
-                    if (start + 8 * i + 2 * (lane & 3) + (e & 1) >= end) {
+                    if (at + 8 * i + 2 * (lane & 3) + (e & 1) >= end) {
                         scores[i][e] = -INFINITY;
                     }
                 }
@@ -658,7 +668,8 @@ STRATA_INLINE void rows_of(const Inputs& inputs, const float* queries, int heads
         warp_barrier();
         work.gather(scores, value_tile);
         warp_barrier();
-        fetch(value_tile, v_data, v_scales, start + 4 * CHUNK);
+        fetch(value_tile, v_data, v_scales, real ? at + 4 * CHUNK : end);
+    }
     }
     copy_async_wait<0>();
     __syncthreads();
@@ -705,7 +716,7 @@ STRATA_INLINE void rows_of(const Inputs& inputs, const float* queries, int heads
         if (splits == 1) {
             value /= sum;
             const float* gate = gate_of(head, d);
-            out[head * D + d] = gate != nullptr ? value * sigmoid(*gate) : value;
+            out[head * D + d] = gate != nullptr ? value * sigmoid(read_fresh(gate)) : value;
         } else {
             parts[(head * splits + split) * D + d] = value;
             if (d == 0) {
@@ -764,7 +775,7 @@ STRATA_INLINE void rows_of(const Inputs& inputs, const float* queries, int heads
                 value += results[r * live + s] * read_fresh(parts + (head * splits + s) * D + d);
             }
             const float* gate = gate_of(head, d);
-            out[head * D + d] = gate != nullptr ? value * sigmoid(*gate) : value;
+            out[head * D + d] = gate != nullptr ? value * sigmoid(read_fresh(gate)) : value;
         }
     }
 }

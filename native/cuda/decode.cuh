@@ -46,7 +46,6 @@ STRATA_INLINE u32 warp_most(u32 value) {
 }
 #define __grid_constant__
 STRATA_INLINE void read_fresh_four(const float* p, float* v) { memcpy(v, p, 16); }
-STRATA_INLINE int twice() { return 2; }
 STRATA_INLINE u32 half2_multiply_add(u32 a, u32 b, u32 c) {
     return half2_of(from_half((u16)a) * from_half((u16)b) + from_half((u16)c),
                     from_half((u16)(a >> 16)) * from_half((u16)(b >> 16)) + from_half((u16)(c >> 16)));
@@ -57,12 +56,6 @@ STRATA_INLINE void read_fresh_four(const float* p, float* v) {
                  : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
                  : "l"(p)
                  : "memory");
-}
-// Two, which the compiler does not know.
-STRATA_INLINE int twice() {
-    int n;
-    asm volatile("mov.u32 %0, 2;" : "=r"(n));
-    return n;
 }
 STRATA_INLINE u32 half2_multiply_add(u32 a, u32 b, u32 c) {
     u32 d;

@@ -177,6 +177,7 @@ STRATA_INLINE void release_next_kernel() {
 #ifdef STRATA_EMULATED
 STRATA_INLINE float read_fresh(const float* p) { return *p; }
 STRATA_INLINE void publish() {}
+STRATA_INLINE int twice() { return 2; }
 #else
 STRATA_INLINE float read_fresh(const float* p) {
     float value;
@@ -184,6 +185,12 @@ STRATA_INLINE float read_fresh(const float* p) {
     return value;
 }
 STRATA_INLINE void publish() { __threadfence(); }
+// Two, which the compiler does not know.
+STRATA_INLINE int twice() {
+    int n;
+    asm volatile("mov.u32 %0, 2;" : "=r"(n));
+    return n;
+}
 #endif
 
 STRATA_INLINE float from_bf16(u32 bits) { return float_of(bits << 16); }
