@@ -64,14 +64,15 @@ final class TileProducts {
             float scale,
             long factors) {
         boolean afterwards = mode == ProductMode.SILU || mode == ProductMode.TWICE_SIGMOID;
-        if (groups && activate != null && afterwards && outputs == columns && outputs % 2 == 0) {
+        Kernel activation = activate;
+        if (activation != null && afterwards && outputs == columns && outputs % 2 == 0) {
             dense(left, right, rows, outputs, depth, out, columns, used, ProductMode.STORE, scale, factors);
             long count = (long) rows * outputs;
             launcher.begin()
                     .address(out)
                     .flag(mode == ProductMode.TWICE_SIGMOID)
                     .address(count)
-                    .launchOver(activate, count);
+                    .launchOver(activation, count);
             return;
         }
         if (groups && suits(mode, outputs, columns)) {

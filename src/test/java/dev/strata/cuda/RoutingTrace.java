@@ -21,8 +21,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /** Which experts every position of a prompt goes to, layer by layer. */
 final class RoutingTrace {
@@ -96,7 +98,7 @@ final class RoutingTrace {
 
     /** What is done with the result of a call. */
     private interface Then {
-        Object apply(Object result, Object[] arguments);
+        @Nullable Object apply(@Nullable Object result, Object[] arguments);
     }
 
     private static <T> T around(Class<T> type, T real, Then then) {
@@ -105,7 +107,7 @@ final class RoutingTrace {
                 Object result = method.invoke(real, arguments);
                 return then.apply(result, arguments == null ? new Object[0] : arguments);
             } catch (InvocationTargetException e) {
-                throw e.getCause();
+                throw Objects.requireNonNullElse(e.getCause(), e);
             }
         };
         return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
