@@ -573,103 +573,103 @@ STRATA_INLINE void rows_of(const Inputs& inputs, const float* queries, int heads
     int runs = twice();
 #pragma unroll 1
     for (int run = OWN ? 0 : 1; run < runs; run++) {
-    bool real = run > 0;
-    int items = own + (real ? 2 * news : 0), stop = real ? end : min(end, start + 1);
-    if (OWN && real) {
-        wait_for_previous_kernel();
-    }
-    if constexpr (OWN) {
+        bool real = run > 0;
+        int items = own + (real ? 2 * news : 0), stop = real ? end : min(end, start + 1);
+        if (OWN && real) {
+            wait_for_previous_kernel();
+        }
+        if constexpr (OWN) {
 #pragma unroll 4
-        for (int i = threadIdx.x; i < items * D; i += 128) {
-            int item = i / D, d = i % D;
-            long long kv = ((long long)(row - position + position_of(item)) * kv_heads + kv_head) * D + d;
-            heads_of[i] = read_fresh(item < own ? queries + (heads_before + item) * D * (inputs.gated ? 2 : 1) + d
-                                                : (item < own + news ? inputs.keys : inputs.values) + kv);
+            for (int i = threadIdx.x; i < items * D; i += 128) {
+                int item = i / D, d = i % D;
+                long long kv = ((long long)(row - position + position_of(item)) * kv_heads + kv_head) * D + d;
+                heads_of[i] = read_fresh(item < own ? queries + (heads_before + item) * D * (inputs.gated ? 2 : 1) + d
+                                                    : (item < own + news ? inputs.keys : inputs.values) + kv);
+            }
+            __syncthreads();
+            for (int item = warp; item < items; item += 4) {
+                float* v = heads_of + item * D;
+                bool is_key = item >= own && item < own + news;
+                const float* norm = item < own ? inputs.query_norm : is_key ? inputs.key_norm : nullptr;
+                const float* weights = item < own ? norms : norms + D;
+                const float* sines = turns + (is_key ? 1 + item - own : 0) * D;
+                const float* cosines = sines + D / 2;
+                float squares = 0.0f, turned[(D + 31) / 32];
+                for (int d = lane; d < D; d += 32) {
+                    squares += v[d] * v[d];
+                }
+                squares = warp_sum(squares);
+                float factor = norm == nullptr ? 1.0f : 1.0f / sqrtf(squares / D + inputs.epsilon);
+                auto normed = [&](int d) { return norm == nullptr ? v[d] : v[d] * (factor * weights[d]); };
+#pragma unroll
+                for (int j = 0; j < (D + 31) / 32; j++) {
+                    int d = lane + 32 * j;
+                    if (d >= D || item >= own + news || d >= 2 * half) {
+                        turned[j] = d < D ? normed(d) : 0.0f;
+                    } else if (d < half) {
+                        turned[j] = normed(d) * cosines[d] - normed(d + half) * sines[d];
+                    } else {
+                        turned[j] = normed(d) * cosines[d - half] + normed(d - half) * sines[d - half];
+                    }
+                }
+                warp_barrier();
+#pragma unroll
+                for (int j = 0; j < (D + 31) / 32; j++) {
+                    if (lane + 32 * j < D) {
+                        v[lane + 32 * j] = turned[j];
+                    }
+                }
+                warp_barrier();
+                if (item < own) {
+                    for (int d = 2 * lane; d < D; d += 64) {
+                        *(u32*)(query_tile + tile_offset<D>(item, d >> 3) + 2 * (d & 7)) =
+                            half2_of(v[d] * (scale * 1.4426950408889634f), v[d + 1] * (scale * 1.4426950408889634f));
+                    }
+                } else {
+                    append_head(v, (void*)(is_key ? k_data : v_data), (u16*)(is_key ? k_scales : v_scales), FORMAT,
+                                table.vector_of(base, position_of(item), kv_head), D);
+                    publish();
+                }
+            }
+            for (int i = own * (D / 8) + threadIdx.x; i < 16 * (D / 8); i += 128) {
+                Word4 zeros = {0, 0, 0, 0};
+                *(Word4*)(query_tile + tile_offset<D>(i / (D / 8), i % (D / 8))) = zeros;
+            }
+        } else {
+            bring_queries<D>(query_tile, queries, 16, scale * 1.4426950408889634f,
+                             [&](int r) -> long long { return r < own ? heads_before + r : -1; });
         }
         __syncthreads();
-        for (int item = warp; item < items; item += 4) {
-            float* v = heads_of + item * D;
-            bool is_key = item >= own && item < own + news;
-            const float* norm = item < own ? inputs.query_norm : is_key ? inputs.key_norm : nullptr;
-            const float* weights = item < own ? norms : norms + D;
-            const float* sines = turns + (is_key ? 1 + item - own : 0) * D;
-            const float* cosines = sines + D / 2;
-            float squares = 0.0f, turned[(D + 31) / 32];
-            for (int d = lane; d < D; d += 32) {
-                squares += v[d] * v[d];
-            }
-            squares = warp_sum(squares);
-            float factor = norm == nullptr ? 1.0f : 1.0f / sqrtf(squares / D + inputs.epsilon);
-            auto normed = [&](int d) { return norm == nullptr ? v[d] : v[d] * (factor * weights[d]); };
-#pragma unroll
-            for (int j = 0; j < (D + 31) / 32; j++) {
-                int d = lane + 32 * j;
-                if (d >= D || item >= own + news || d >= 2 * half) {
-                    turned[j] = d < D ? normed(d) : 0.0f;
-                } else if (d < half) {
-                    turned[j] = normed(d) * cosines[d] - normed(d + half) * sines[d];
-                } else {
-                    turned[j] = normed(d) * cosines[d - half] + normed(d - half) * sines[d - half];
-                }
-            }
-            warp_barrier();
-#pragma unroll
-            for (int j = 0; j < (D + 31) / 32; j++) {
-                if (lane + 32 * j < D) {
-                    v[lane + 32 * j] = turned[j];
-                }
-            }
-            warp_barrier();
-            if (item < own) {
-                for (int d = 2 * lane; d < D; d += 64) {
-                    *(u32*)(query_tile + tile_offset<D>(item, d >> 3) + 2 * (d & 7)) =
-                        half2_of(v[d] * (scale * 1.4426950408889634f), v[d + 1] * (scale * 1.4426950408889634f));
-                }
-            } else {
-                append_head(v, (void*)(is_key ? k_data : v_data), (u16*)(is_key ? k_scales : v_scales), FORMAT,
-                            table.vector_of(base, position_of(item), kv_head), D);
-                publish();
-            }
+        if (real && !early) {
+            fetch(key_tile, k_data, k_scales, start);
+            fetch(value_tile, v_data, v_scales, start);
         }
-        for (int i = own * (D / 8) + threadIdx.x; i < 16 * (D / 8); i += 128) {
-            Word4 zeros = {0, 0, 0, 0};
-            *(Word4*)(query_tile + tile_offset<D>(i / (D / 8), i % (D / 8))) = zeros;
-        }
-    } else {
-        bring_queries<D>(query_tile, queries, 16, scale * 1.4426950408889634f,
-                         [&](int r) -> long long { return r < own ? heads_before + r : -1; });
-    }
-    __syncthreads();
-    if (real && !early) {
-        fetch(key_tile, k_data, k_scales, start);
-        fetch(value_tile, v_data, v_scales, start);
-    }
-    work.start();
-    for (int at = start; at < stop; at += 4 * CHUNK) {
-        copy_async_wait<1>();
-        warp_barrier();
-        float scores[CHUNK / 8][4];
-        work.score(scores, query_tile, 0, key_tile);
-        warp_barrier();
-        fetch(key_tile, k_data, k_scales, real ? at + 4 * CHUNK : end);
-        if (at + CHUNK > end) {
+        work.start();
+        for (int at = start; at < stop; at += 4 * CHUNK) {
+            copy_async_wait<1>();
+            warp_barrier();
+            float scores[CHUNK / 8][4];
+            work.score(scores, query_tile, 0, key_tile);
+            warp_barrier();
+            fetch(key_tile, k_data, k_scales, real ? at + 4 * CHUNK : end);
+            if (at + CHUNK > end) {
 #pragma unroll
-            for (int i = 0; i < CHUNK / 8; i++) {
+                for (int i = 0; i < CHUNK / 8; i++) {
 #pragma unroll
-                for (int e = 0; e < 4; e++) {
-                    if (at + 8 * i + 2 * (lane & 3) + (e & 1) >= end) {
-                        scores[i][e] = -INFINITY;
+                    for (int e = 0; e < 4; e++) {
+                        if (at + 8 * i + 2 * (lane & 3) + (e & 1) >= end) {
+                            scores[i][e] = -INFINITY;
+                        }
                     }
                 }
             }
+            work.weigh(scores);
+            copy_async_wait<1>();
+            warp_barrier();
+            work.gather(scores, value_tile);
+            warp_barrier();
+            fetch(value_tile, v_data, v_scales, real ? at + 4 * CHUNK : end);
         }
-        work.weigh(scores);
-        copy_async_wait<1>();
-        warp_barrier();
-        work.gather(scores, value_tile);
-        warp_barrier();
-        fetch(value_tile, v_data, v_scales, real ? at + 4 * CHUNK : end);
-    }
     }
     copy_async_wait<0>();
     __syncthreads();

@@ -62,57 +62,57 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_products, const __grid_constant__ Matrices
     float* target = m.out + (long long)(row0 + row) * m.outputs + first + output;
 #pragma unroll 1
     for (int run = blockIdx.x < REHEARSING_BLOCKS ? 0 : 1; run < runs; run++) {
-    bool real = run > 0;
-    if (real) {
-        wait_for_previous_kernel();
-    }
-    int width = real ? columns : min(columns, (int)REHEARSED_COLUMNS), groups = (width + 31) >> 5;
-    bool makes = real && output < own && row < here;
-    float before = makes && m.mode == ADD ? *target : 0.0f;  // on its way while the product is made
-    bring_activations(x + (long long)row0 * columns, norm, epsilon, parts, here, width, activations, stride, sums, inverses,
-                      !real || norm_factors == nullptr || blockIdx.x > 0 ? nullptr : norm_factors + row0 * parts);
-    if (real) {
-        copy_async_wait<0>();
-    }
-    __syncthreads();
-    float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    Columns c = columns_of(activations, stride, sums, groups, here);
-    for (int begin = 0; begin < width; begin += m.piece_columns) {
-        if (begin > 0) {
-            from += m.piece_bytes;
-            __syncthreads();
-            bring_rows(tile, m.slot, from, m.row_bytes, own,
-                       (int)min((u64)m.piece_bytes, m.row_bytes - (u64)(begin / m.piece_columns) * m.piece_bytes), warp, 8);
-            copy_async_commit();
+        bool real = run > 0;
+        if (real) {
+            wait_for_previous_kernel();
+        }
+        int width = real ? columns : min(columns, (int)REHEARSED_COLUMNS), groups = (width + 31) >> 5;
+        bool makes = real && output < own && row < here;
+        float before = makes && m.mode == ADD ? *target : 0.0f;  // on its way while the product is made
+        bring_activations(x + (long long)row0 * columns, norm, epsilon, parts, here, width, activations, stride, sums, inverses,
+                          !real || norm_factors == nullptr || blockIdx.x > 0 ? nullptr : norm_factors + row0 * parts);
+        if (real) {
             copy_async_wait<0>();
-            __syncthreads();
         }
-        int length = min(m.piece_columns, width - begin);
-        multiply_stored(m.type, brought(tile, m.slot, from, m.row_bytes, lane >> 2),
-                        brought(tile, m.slot, from, m.row_bytes, (lane >> 2) + 8), (length + 31) >> 5, length, c, begin >> 5,
-                        warp, 8, result);
-    }
-    float* to = &partial[warp][lane >> 2][2 * (lane & 3)];
-    to[0] = result[0];
-    to[1] = result[1];
-    to[64] = result[2];
-    to[65] = result[3];
-    __syncthreads();
-    if (makes) {
-        float sum = 0.0f;
+        __syncthreads();
+        float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        Columns c = columns_of(activations, stride, sums, groups, here);
+        for (int begin = 0; begin < width; begin += m.piece_columns) {
+            if (begin > 0) {
+                from += m.piece_bytes;
+                __syncthreads();
+                bring_rows(tile, m.slot, from, m.row_bytes, own,
+                           (int)min((u64)m.piece_bytes, m.row_bytes - (u64)(begin / m.piece_columns) * m.piece_bytes), warp, 8);
+                copy_async_commit();
+                copy_async_wait<0>();
+                __syncthreads();
+            }
+            int length = min(m.piece_columns, width - begin);
+            multiply_stored(m.type, brought(tile, m.slot, from, m.row_bytes, lane >> 2),
+                            brought(tile, m.slot, from, m.row_bytes, (lane >> 2) + 8), (length + 31) >> 5, length, c, begin >> 5,
+                            warp, 8, result);
+        }
+        float* to = &partial[warp][lane >> 2][2 * (lane & 3)];
+        to[0] = result[0];
+        to[1] = result[1];
+        to[64] = result[2];
+        to[65] = result[3];
+        __syncthreads();
+        if (makes) {
+            float sum = 0.0f;
 #pragma unroll
-        for (int w = 0; w < 8; w++) {
-            sum += partial[w][output][row];
+            for (int w = 0; w < 8; w++) {
+                sum += partial[w][output][row];
+            }
+            float value = sum * inverses[row] * m.scale;
+            if (m.mode == INJECT) {
+                inject(m.out, value, factors, streams, row0 + row, m.outputs, first + output);
+            } else if (m.mode == ADD) {
+                *target = before + value;
+            } else {
+                finish(target, value, m.mode, factors, row0 + row);
+            }
         }
-        float value = sum * inverses[row] * m.scale;
-        if (m.mode == INJECT) {
-            inject(m.out, value, factors, streams, row0 + row, m.outputs, first + output);
-        } else if (m.mode == ADD) {
-            *target = before + value;
-        } else {
-            finish(target, value, m.mode, factors, row0 + row);
-        }
-    }
     }
 }
 
@@ -276,49 +276,49 @@ STRATA_KERNEL(128, decode_route, const u8* router, u64 row_bytes, int type, floa
     int runs = twice();
 #pragma unroll 1
     for (int run = 0; run < runs; run++) {
-    bool real = run > 0;
-    if (real) {
-        wait_for_previous_kernel();
-    }
-    int width = real ? columns : min(columns, (int)REHEARSED_COLUMNS);
-    float sum = 0.0f, squares = 0.0f;
+        bool real = run > 0;
+        if (real) {
+            wait_for_previous_kernel();
+        }
+        int width = real ? columns : min(columns, (int)REHEARSED_COLUMNS);
+        float sum = 0.0f, squares = 0.0f;
 #pragma unroll 4
-    for (int k = threadIdx.x; k < width; k += 128) {
-        float v = real ? read_fresh(x + k) : 1.0f;
-        squares += v * v;
-        values[k] *= v;
-    }
-    squares = block_sum(squares, partial);
-    if (real) {
-        copy_async_wait<0>();
-    }
-    __syncthreads();
-    const u8* stored = brought(tile, slot, from, row_bytes, 0);
-    switch (type) {
+        for (int k = threadIdx.x; k < width; k += 128) {
+            float v = real ? read_fresh(x + k) : 1.0f;
+            squares += v * v;
+            values[k] *= v;
+        }
+        squares = block_sum(squares, partial);
+        if (real) {
+            copy_async_wait<0>();
+        }
+        __syncthreads();
+        const u8* stored = brought(tile, slot, from, row_bytes, 0);
+        switch (type) {
 #define STRATA_SCORE(name, T) \
-    case CODE_##name: score<T>(stored, values, width, sum); break;
-        STRATA_EACH_TYPE(STRATA_SCORE)
-    }
-    sum = warp_sum(sum);
-    float factor = norm == nullptr ? 1.0f : 1.0f / sqrtf(squares / columns + epsilon);
-    if (real && lane == 0 && expert < experts) {
-        logits[expert] = sum * factor * router_scale;
-    }
-    if (real && blockIdx.x == 0 && norm != nullptr) {
-        for (int k = threadIdx.x; k < columns; k += 128) {
-            normed[(long long)row * columns + k] = values[k] * factor;
+        case CODE_##name: score<T>(stored, values, width, sum); break;
+            STRATA_EACH_TYPE(STRATA_SCORE)
         }
-    }
-    if ((!real || last_of(arrivals + row, gridDim.x)) && warp == 0) {
-        int choices = real ? used : 1;
-        if (experts <= 128) {
-            choose<4>(logits, experts, choices, renormalise, scale, real, ids, weights);
-        } else if (experts <= 256) {
-            choose<8>(logits, experts, choices, renormalise, scale, real, ids, weights);
-        } else {
-            choose<16>(logits, experts, choices, renormalise, scale, real, ids, weights);
+        sum = warp_sum(sum);
+        float factor = norm == nullptr ? 1.0f : 1.0f / sqrtf(squares / columns + epsilon);
+        if (real && lane == 0 && expert < experts) {
+            logits[expert] = sum * factor * router_scale;
         }
-    }
+        if (real && blockIdx.x == 0 && norm != nullptr) {
+            for (int k = threadIdx.x; k < columns; k += 128) {
+                normed[(long long)row * columns + k] = values[k] * factor;
+            }
+        }
+        if ((!real || last_of(arrivals + row, gridDim.x)) && warp == 0) {
+            int choices = real ? used : 1;
+            if (experts <= 128) {
+                choose<4>(logits, experts, choices, renormalise, scale, real, ids, weights);
+            } else if (experts <= 256) {
+                choose<8>(logits, experts, choices, renormalise, scale, real, ids, weights);
+            } else {
+                choose<16>(logits, experts, choices, renormalise, scale, real, ids, weights);
+            }
+        }
     }
 }
 
@@ -361,75 +361,75 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_gate_up, const u64* table, const int* ids,
     }
 #pragma unroll 1
     for (int run = 0; run < runs; run++) {
-    bool real = run > 0;
-    if (real) {
-        wait_for_previous_kernel();
-    }
-    if (real && !shares) {
-        int expert = ids[blockIdx.y];
-        if (expert < first_expert || expert >= first_expert + experts) {
-            return;
+        bool real = run > 0;
+        if (real) {
+            wait_for_previous_kernel();
         }
-        u64 base = table[expert];
-        if (base == 0) {
-            return;
+        if (real && !shares) {
+            int expert = ids[blockIdx.y];
+            if (expert < first_expert || expert >= first_expert + experts) {
+                return;
+            }
+            u64 base = table[expert];
+            if (base == 0) {
+                return;
+            }
+            if (m.tail != 0) {
+                gate_scale = ((const float*)(base + m.tail))[0];
+                up_scale = ((const float*)(base + m.tail))[1];
+            }
+            from += base;
+            bring_rows(tile, slot, from, row_bytes, own, (int)row_bytes, quarter_of, 4);
+            copy_async_commit();
         }
-        if (m.tail != 0) {
-            gate_scale = ((const float*)(base + m.tail))[0];
-            up_scale = ((const float*)(base + m.tail))[1];
-        }
-        from += base;
-        bring_rows(tile, slot, from, row_bytes, own, (int)row_bytes, quarter_of, 4);
-        copy_async_commit();
-    }
-    int width = real ? columns : min(columns, (int)REHEARSED_COLUMNS);
-    bring_activations(x, nullptr, 0.0f, 1, 1, width, activations, 0, sums, &inverse, nullptr);
-    if (real) {
-        copy_async_wait<0>();
-    }
-    __syncthreads();
-    float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    Columns c = columns_of(activations, 0, sums, 0, 1);
-    multiply_stored(up ? m.up_type : m.gate_type, brought(tile, slot, from, row_bytes, lane >> 2),
-                    brought(tile, slot, from, row_bytes, (lane >> 2) + 8), (width + 31) >> 5, width, c, 0, quarter_of, 4,
-                    result);
-    if ((lane & 3) == 0) {
-        partial[warp][lane >> 2] = result[0];
-        partial[warp][(lane >> 2) + 8] = result[2];
-    }
-    __syncthreads();
-    if ((int)threadIdx.x < own) {
-        int i = threadIdx.x;
-        float gate = partial[0][i] + partial[1][i] + partial[2][i] + partial[3][i];
-        float upper = partial[4][i] + partial[5][i] + partial[6][i] + partial[7][i];
-        float value = silu(gate * inverse * gate_scale) * (upper * inverse * up_scale);
-        if (!real) {
-            continue;
-        }
-        if (shares) {
-            common_h[(long long)row * m.intermediate + first + i] = value;
-        } else {
-            h[(long long)blockIdx.y * m.intermediate + first + i] = value;
-        }
-    }
-    if (real && shares && blockIdx.x == 0) {
-        float sum = 0.0f;
-        for (int k = threadIdx.x; scalar_gate != nullptr && k < columns; k += 256) {
-            sum += scalar_gate[k] * x[k];
-        }
-        sum = warp_sum(sum);
-        if (lane == 0) {
-            of_gate[warp] = sum;
+        int width = real ? columns : min(columns, (int)REHEARSED_COLUMNS);
+        bring_activations(x, nullptr, 0.0f, 1, 1, width, activations, 0, sums, &inverse, nullptr);
+        if (real) {
+            copy_async_wait<0>();
         }
         __syncthreads();
-        if (threadIdx.x == 0) {
-            sum = 0.0f;
-            for (int w = 0; w < 8; w++) {
-                sum += of_gate[w];
-            }
-            factors[row] = scalar_gate == nullptr ? 1.0f : sigmoid(sum);
+        float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        Columns c = columns_of(activations, 0, sums, 0, 1);
+        multiply_stored(up ? m.up_type : m.gate_type, brought(tile, slot, from, row_bytes, lane >> 2),
+                        brought(tile, slot, from, row_bytes, (lane >> 2) + 8), (width + 31) >> 5, width, c, 0, quarter_of, 4,
+                        result);
+        if ((lane & 3) == 0) {
+            partial[warp][lane >> 2] = result[0];
+            partial[warp][(lane >> 2) + 8] = result[2];
         }
-    }
+        __syncthreads();
+        if ((int)threadIdx.x < own) {
+            int i = threadIdx.x;
+            float gate = partial[0][i] + partial[1][i] + partial[2][i] + partial[3][i];
+            float upper = partial[4][i] + partial[5][i] + partial[6][i] + partial[7][i];
+            float value = silu(gate * inverse * gate_scale) * (upper * inverse * up_scale);
+            if (!real) {
+                continue;
+            }
+            if (shares) {
+                common_h[(long long)row * m.intermediate + first + i] = value;
+            } else {
+                h[(long long)blockIdx.y * m.intermediate + first + i] = value;
+            }
+        }
+        if (real && shares && blockIdx.x == 0) {
+            float sum = 0.0f;
+            for (int k = threadIdx.x; scalar_gate != nullptr && k < columns; k += 256) {
+                sum += scalar_gate[k] * x[k];
+            }
+            sum = warp_sum(sum);
+            if (lane == 0) {
+                of_gate[warp] = sum;
+            }
+            __syncthreads();
+            if (threadIdx.x == 0) {
+                sum = 0.0f;
+                for (int w = 0; w < 8; w++) {
+                    sum += of_gate[w];
+                }
+                factors[row] = scalar_gate == nullptr ? 1.0f : sigmoid(sum);
+            }
+        }
     }
 }
 
@@ -444,7 +444,8 @@ struct Down {
 // rows first, then from x_at on its activations and from sums_at on their sums (0: none).
 STRATA_KERNEL(1024, decode_down, const u64* table, const int* ids, const float* weights, int used, int shares,
               const __grid_constant__ Down routed, const __grid_constant__ Down common, const float* h, const float* common_h,
-              const float* factors, int outputs, int mode, const float* strengths, int streams, float* out, int warp_bytes, int x_at, int sums_at) {
+              const float* factors, int outputs, int mode, const float* strengths, int streams, float* out,
+              int warp_bytes, int x_at, int sums_at) {
     STRATA_DYNAMIC_SHARED(shared);
     __shared__ float partial[32][16];
     release_next_kernel();
@@ -465,63 +466,64 @@ STRATA_KERNEL(1024, decode_down, const u64* table, const int* ids, const float* 
     int runs = twice();
 #pragma unroll 1
     for (int run = 0; run < runs; run++) {
-    bool real = run > 0;
-    if (real) {
-        wait_for_previous_kernel();
-    }
-    float before = real && mode == ADD && (int)threadIdx.x < own ? *target : 0.0f;  // on its way while the sum is made
-    float factor = m.scale;
-    const float* values = common_one ? common_h : h;
-    bool there = true;
-    if (!real) {
-        factor = 1.0f;
-    } else if (common_one) {
-        factor *= factors[row];
-        values = common_h + (long long)row * m.columns;
-    } else {
-        int pair = row * used + warp;
-        u64 blob = table[ids[pair]];
-        there = blob != 0;
-        from = (const u8*)(blob + m.offset) + first * m.row_bytes;
-        values = h + (long long)pair * m.columns;
-        if (there) {
-            bring_rows(tile, m.slot, from, m.row_bytes, own, (int)m.row_bytes, 0, 1);
-            factor *= weights[pair] * (m.tail == 0 ? 1.0f : *(const float*)(blob + m.tail));
-        }
-        copy_async_commit();
-    }
-    float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    if (there) {
-        float inverse;
-        int width = real ? m.columns : min(m.columns, 128);
-        bring_activations_of_warp(values, width, activations, sums, inverse);
+        bool real = run > 0;
         if (real) {
-            copy_async_wait<0>();
+            wait_for_previous_kernel();
         }
-        warp_barrier();
-        Columns c = columns_of(activations, 0, sums, 0, 1);
-        multiply_stored(m.type, brought(tile, m.slot, from, m.row_bytes, lane >> 2),
-                        brought(tile, m.slot, from, m.row_bytes, (lane >> 2) + 8), (width + 31) >> 5, width, c, 0, 0, 1, result);
-        factor *= inverse;
-    }
-    if ((lane & 3) == 0) {
-        partial[warp][lane >> 2] = there ? factor * result[0] : 0.0f;
-        partial[warp][(lane >> 2) + 8] = there ? factor * result[2] : 0.0f;
-    }
-    __syncthreads();
-    if ((int)threadIdx.x < own) {
-        float sum = 0.0f;
-        for (int w = 0; w < used + shares; w++) {
-            sum += partial[w][threadIdx.x];
-        }
+        float before = real && mode == ADD && (int)threadIdx.x < own ? *target : 0.0f;  // on its way while the sum is made
+        float factor = m.scale;
+        const float* values = common_one ? common_h : h;
+        bool there = true;
         if (!real) {
-            continue;
-        }
-        if (mode == INJECT) {
-            inject(out, sum, strengths, streams, row, outputs, first + threadIdx.x);
+            factor = 1.0f;
+        } else if (common_one) {
+            factor *= factors[row];
+            values = common_h + (long long)row * m.columns;
         } else {
-            *target = before + sum;
+            int pair = row * used + warp;
+            u64 blob = table[ids[pair]];
+            there = blob != 0;
+            from = (const u8*)(blob + m.offset) + first * m.row_bytes;
+            values = h + (long long)pair * m.columns;
+            if (there) {
+                bring_rows(tile, m.slot, from, m.row_bytes, own, (int)m.row_bytes, 0, 1);
+                factor *= weights[pair] * (m.tail == 0 ? 1.0f : *(const float*)(blob + m.tail));
+            }
+            copy_async_commit();
         }
-    }
+        float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        if (there) {
+            float inverse;
+            int width = real ? m.columns : min(m.columns, 128);
+            bring_activations_of_warp(values, width, activations, sums, inverse);
+            if (real) {
+                copy_async_wait<0>();
+            }
+            warp_barrier();
+            Columns c = columns_of(activations, 0, sums, 0, 1);
+            multiply_stored(m.type, brought(tile, m.slot, from, m.row_bytes, lane >> 2),
+                            brought(tile, m.slot, from, m.row_bytes, (lane >> 2) + 8), (width + 31) >> 5, width, c, 0, 0, 1,
+                            result);
+            factor *= inverse;
+        }
+        if ((lane & 3) == 0) {
+            partial[warp][lane >> 2] = there ? factor * result[0] : 0.0f;
+            partial[warp][(lane >> 2) + 8] = there ? factor * result[2] : 0.0f;
+        }
+        __syncthreads();
+        if ((int)threadIdx.x < own) {
+            float sum = 0.0f;
+            for (int w = 0; w < used + shares; w++) {
+                sum += partial[w][threadIdx.x];
+            }
+            if (!real) {
+                continue;
+            }
+            if (mode == INJECT) {
+                inject(out, sum, strengths, streams, row, outputs, first + threadIdx.x);
+            } else {
+                *target = before + sum;
+            }
+        }
     }
 }
