@@ -61,7 +61,9 @@ final class RandomBlocks {
     }
 
     private static void scale(MemorySegment data, long at, QuantType type, Random random) {
-        float size = type.blockElements() == 256 ? 0.002f : 0.02f;
+        // Ternary types have no scales inside a block: theirs alone sets the size of the weights.
+        boolean ternary = type == QuantType.TQ1_0 || type == QuantType.TQ2_0;
+        float size = ternary ? 0.05f : type.blockElements() == 256 ? 0.002f : 0.02f;
         data.set(SHORT, at, Float.floatToFloat16(size * (0.25f + random.nextFloat())));
     }
 
