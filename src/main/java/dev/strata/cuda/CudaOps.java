@@ -111,7 +111,7 @@ final class CudaOps implements Ops, AutoCloseable {
         this.decodeAttention = new DecodeAttention(launcher, scratch, kernels, step, ropes, options, sharedBytes);
         this.index = new IndexKernels(launcher, scratch, kernels, step, ropes, attention, options);
         this.delta = new DeltaKernels(launcher, scratch, kernels, step, held, new DecodeDelta(launcher, scratch, kernels, step, options),
-                new DeltaChunks(launcher, scratch, kernels, options));
+                new DeltaChunks(launcher, scratch, kernels, options, device.sharedMemoryOfABlock()));
         this.ngram = new NgramKernels(launcher, scratch, kernels, step, products, held);
         this.experts = new ExpertKernels(launcher, scratch, kernels, types, products, activations, decodeExperts);
         this.expertPrompts = new ExpertPromptKernels(launcher, scratch, kernels, types, tiles, options);

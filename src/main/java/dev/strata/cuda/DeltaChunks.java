@@ -16,20 +16,24 @@ final class DeltaChunks {
     private final Launcher launcher;
     private final Scratch scratch;
     private final CudaOptions options;
+    private final boolean enough;
     private final Kernel make;
     private final Kernel pass;
 
-    DeltaChunks(Launcher launcher, Scratch scratch, Kernels kernels, CudaOptions options) {
+    /** @param sharedBytes shared memory that a block may have: smaller cards take token by token */
+    DeltaChunks(Launcher launcher, Scratch scratch, Kernels kernels, CudaOptions options, int sharedBytes) {
         this.launcher = launcher;
         this.scratch = scratch;
         this.options = options;
-        this.make = kernels.get("delta_chunks", MAKE_SHARED_BYTES);
-        this.pass = kernels.get("delta_pass", PASS_SHARED_BYTES);
+        this.enough = sharedBytes >= PASS_SHARED_BYTES;
+        this.make = kernels.get("delta_chunks", enough ? MAKE_SHARED_BYTES : 0);
+        this.pass = kernels.get("delta_pass", enough ? PASS_SHARED_BYTES : 0);
     }
 
     /** Whether a pass whose longest sequence has {@code rows} rows goes by chunks. */
     boolean suits(DeltaShape shape, int rows) {
-        return rows > TOKENS
+        return enough
+                && rows > TOKENS
                 && shape.keySize() == SIZE
                 && shape.valueSize() == SIZE
                 && options.precision() == Precision.MIXED
