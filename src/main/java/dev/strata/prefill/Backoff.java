@@ -4,8 +4,11 @@ import java.util.concurrent.locks.LockSupport;
 
 /** Waits a little longer every time: spins first, then sleeps. For one thread. */
 final class Backoff {
-    // Some hundred microseconds: a stager's thread waits about 80 for its next buffer while the link is full, and a sleep of 20 takes 100.
-    private static final int SPINS = 3000;
+    private static final int ENOUGH_PROCESSORS = 8;
+
+    // With processors to spare some hundred microseconds: a stager's thread waits about 80 for its next buffer while the link is full, and
+    // a sleep of 20 takes 100.
+    private static final int SPINS = Runtime.getRuntime().availableProcessors() >= ENOUGH_PROCESSORS ? 3000 : 200;
     private static final long SLEEP_NANOS = 20_000;
     private static final long LONGEST_NANOS = 60_000;
     /** More threads than these wake up less often, or they would take the processors from those that work. */
