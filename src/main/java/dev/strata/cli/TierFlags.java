@@ -123,7 +123,7 @@ final class TierFlags {
     @Option(
             names = "--pool-workers",
             paramLabel = "N",
-            description = "Threads that compute missed experts. Default: 0, one for every physical core but one.")
+            description = "Threads that compute missed experts. Default: 0, one for every physical core but two.")
     private int poolWorkers;
 
     @Option(

@@ -90,7 +90,7 @@ public record TierOptions(
 
     /**
      * @param linkShare part of the missed experts that the card reads over the link, 0 to 1; empty: by measured rates
-     * @param poolWorkers threads that compute the others; 0: one for every physical core but one
+     * @param poolWorkers threads that compute the others; 0: one for every physical core but two
      * @param affinity which cores they take
      */
     public record Misses(OptionalDouble linkShare, int poolWorkers, PoolAffinity affinity) {

@@ -93,7 +93,7 @@ final class FusedExpertGroups implements ExpertGroups {
     @Override
     public void share(MissShare share) {
         misses.share(share, routing, input);
-        misses.pull(share);
+        misses.pull(share, rows() * routing.used());
     }
 
     @Override

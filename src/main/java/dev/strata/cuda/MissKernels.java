@@ -58,8 +58,8 @@ final class MissKernels {
                 .launch(this.share, 1, 256);
     }
 
-    /** Brings the card's missed blobs into spare slots. */
-    void pull(MissShare share) {
+    /** Brings the card's missed blobs into spare slots; there are at most as many as pairs. */
+    void pull(MissShare share, int pairs) {
         if (share.spares() == 0) {
             return;
         }
@@ -69,7 +69,7 @@ final class MissKernels {
                 .address(share.spareAddress())
                 .address(share.spareStride())
                 .address(bytes)
-                .launch(pull, BLOCKS_A_BLOB, share.spares(), 1, 512, 0);
+                .launch(pull, BLOCKS_A_BLOB, Math.min(share.spares(), pairs), 1, 512, 0);
     }
 
     /** Takes over what the host computed, when it was asked. */

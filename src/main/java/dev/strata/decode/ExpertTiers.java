@@ -33,8 +33,10 @@ public final class ExpertTiers {
     /** Spare slots for blobs that small passes fetch. */
     static final int SPARE_SLOTS = 8;
 
-    /** Slots for blobs that the card pulls over the link in a layer of a step; further ones are read in place. */
-    static final int PULL_SLOTS = 16;
+    /** Most slots for blobs that the card pulls over the link in a layer of a step; further ones are read in place, at half the rate. */
+    static final int PULL_SLOTS = 48;
+
+    private static final long PULL_BYTES = 256 * Bytes.MIB;
 
     /** Shortest ring that is worth borrowing. */
     static final int LEAST_RING = 16;
@@ -97,7 +99,7 @@ public final class ExpertTiers {
 
         long stride = layout.maxStride();
         long spareBytes = SPARE_SLOTS * stride;
-        int pullSlots = misses.pull() ? PULL_SLOTS : 0;
+        int pullSlots = misses.pull() ? pullSlots(layout) : 0;
         Buffer pulled = own(owned, device.allocate(Math.max(1, pullSlots) * stride, "pulled experts"));
         long most = settings.slots() > layout.totalExperts()
                 ? layout.dataBytes() + atMostLent(settings, sizing, stride)
@@ -206,6 +208,14 @@ public final class ExpertTiers {
         }
         LOG.info("missed experts: the processor helps with {}; {}", workers.description(), split);
         shared.meet(workers, blobs::hostAddress, share, MissShare.MOST_PAIRS);
+    }
+
+    private static int pullSlots(ArenaLayout layout) {
+        int experts = 1;
+        for (int layer = 0; layer < layout.layers(); layer++) {
+            experts = Math.max(experts, layout.experts(layer));
+        }
+        return Math.min(experts, Math.clamp(PULL_BYTES / layout.maxStride(), 2, PULL_SLOTS));
     }
 
     private static <T extends AutoCloseable> T own(List<AutoCloseable> owned, T made) {

@@ -11,6 +11,9 @@ final class PcieShare {
     /** Asking the processor costs a step about this much before anything is computed. */
     private static final double MEETING_NANOS = 10_000;
 
+    /** What a meeting costs that neither side's time shows: two kernels more and the way of the numbers. */
+    private static final double OVERHEAD_NANOS = 8_000;
+
     private final int[] shares = new int[MOST_MISSES + 1];
     private final boolean balanced;
     private final TimeFit processor;
@@ -91,7 +94,7 @@ final class PcieShare {
             return Double.MAX_VALUE;
         }
         double linkTime = link.nanos(misses - given);
-        return given == 0 ? linkTime : Math.max(processor.nanos(given), linkTime);
+        return given == 0 ? linkTime : Math.max(processor.nanos(given), linkTime) + OVERHEAD_NANOS;
     }
 
     /** Nanoseconds of the processor for one expert more, as fitted. */

@@ -32,6 +32,9 @@ import org.slf4j.LoggerFactory;
 public final class Backends {
     private static final Logger LOG = LoggerFactory.getLogger(Backends.class);
 
+    /** Cores that the engine and the copies of experts keep beside the pool, whose threads spin while steps run. */
+    private static final int SPARED_CORES = 2;
+
     private Backends() {}
 
     /**
@@ -85,7 +88,7 @@ public final class Backends {
                     case AUTO -> CpuTopology.Choice.AUTO;
                     case P_CORES -> CpuTopology.Choice.P_CORES;
                 });
-        int threads = misses.poolWorkers() > 0 ? misses.poolWorkers() : Math.max(1, cores.size() - 1);
+        int threads = misses.poolWorkers() > 0 ? misses.poolWorkers() : Math.max(1, cores.size() - SPARED_CORES);
         return CpuExpertWorkers.start(settings(options).withThreads(threads), cores);
     }
 

@@ -252,7 +252,8 @@ class SharedStepsTest {
     void theSplitFollowsTheRates() {
         PcieShare even = PcieShare.measured(true, 50_000, 50_000);
         assertEquals(0, even.processor(0));
-        assertTrue(even.processor(8) == 4 || even.processor(8) == 3, "" + even.processor(8));
+        assertTrue(even.processor(8) >= 3 && even.processor(8) <= 4, "" + even.processor(8));
+        assertEquals(0, even.processor(1), "one miss is not worth a meeting at equal rates");
         PcieShare slowProcessor = PcieShare.measured(true, 500_000, 50_000);
         assertEquals(0, slowProcessor.processor(8));
         PcieShare slowLink = PcieShare.measured(true, 20_000, 200_000);
