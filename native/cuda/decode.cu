@@ -181,8 +181,7 @@ STRATA_INLINE bool last_of(int* arrivals, int blocks) {
 
 // The best `used` of up to 32 N logits by one warp: softmax, then one after the other, the lower index first among equals.
 template <int N>
-STRATA_INLINE void choose(const float* logits, int experts, int used, int renormalise, float scale, bool real, int* ids,
-                         float* weights) {
+STRATA_INLINE void choose(const float* logits, int experts, int used, int renormalise, float scale, int* ids, float* weights) {
     int lane = threadIdx.x & 31;
     float score[N], best = -INFINITY, sum = 0.0f;
     u32 key[N];
@@ -229,7 +228,7 @@ STRATA_INLINE void choose(const float* logits, int experts, int used, int renorm
             kept_id = id;
         }
     }
-    if (real && lane < used) {
+    if (lane < used) {
         ids[lane] = kept_id;
         weights[lane] = kept * (renormalise ? scale / fmaxf(chosen_sum, 6.103515625e-5f) : scale);
     }
@@ -309,14 +308,13 @@ STRATA_KERNEL(128, decode_route, const u8* router, u64 row_bytes, int type, floa
                 normed[(long long)row * columns + k] = values[k] * factor;
             }
         }
-        if ((!real || last_of(arrivals + row, gridDim.x)) && warp == 0) {
-            int choices = real ? used : 1;
+        if (real && last_of(arrivals + row, gridDim.x) && warp == 0) {
             if (experts <= 128) {
-                choose<4>(logits, experts, choices, renormalise, scale, real, ids, weights);
+                choose<4>(logits, experts, used, renormalise, scale, ids, weights);
             } else if (experts <= 256) {
-                choose<8>(logits, experts, choices, renormalise, scale, real, ids, weights);
+                choose<8>(logits, experts, used, renormalise, scale, ids, weights);
             } else {
-                choose<16>(logits, experts, choices, renormalise, scale, real, ids, weights);
+                choose<16>(logits, experts, used, renormalise, scale, ids, weights);
             }
         }
     }

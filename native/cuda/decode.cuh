@@ -177,6 +177,7 @@ STRATA_INLINE void bring_activations(const float* x, const float* norm, float ep
     for (int p = 0; p < parts; p++) {
         float squares = 0.0f, most = 0.0f;
         int end = (p + 1) * length;
+#pragma unroll 4
         for (int k = p * length + 4 * (part * 32 + lane); k < end; k += 128 * each) {
             float v[4], w[4] = {1.0f, 1.0f, 1.0f, 1.0f};
             four_fresh(own, k, columns, v);
@@ -221,6 +222,7 @@ STRATA_INLINE void bring_activations(const float* x, const float* norm, float ep
             }
         }
     }
+#pragma unroll 2
     for (int base = part * 32; base < 8 * groups; base += 32 * each) {
         int k = 4 * (base + lane);
         float v[4], w[4] = {1.0f, 1.0f, 1.0f, 1.0f};
