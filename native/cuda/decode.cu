@@ -9,9 +9,9 @@
 //   outputs, a warp takes an expert.
 // Bytes moved: every stored row once for eight activation rows; an expert's once for each pair, through the L2 cache.
 //
-// Rehearsal: an instruction that a multiprocessor has not executed lately takes about 20 ns, and between two runs of a kernel the others push
-// it out. So each kernel goes through its work once before it waits, on a few columns of whatever lies there and without writing, and
-// again in earnest. Activations are read past the first cache, which would keep what the rehearsal saw.
+// Rehearsal: the kernels of a layer push each other out of the instruction caches. So each kernel goes through its work once before it
+// waits, on a few columns of whatever lies there and without writing, and again in earnest (see docs/kernels.md for what that gave).
+// Activations are read past the first cache, which would keep what the rehearsal saw.
 #include "decode.cuh"
 
 const int REHEARSED_COLUMNS = 256;
