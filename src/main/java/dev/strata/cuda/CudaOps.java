@@ -507,7 +507,7 @@ final class CudaOps implements Ops, AutoCloseable {
 
     @Override
     public boolean picks(int vocabulary) {
-        return options.fused() && SampleKernels.suits(vocabulary);
+        return SampleKernels.suits(vocabulary);
     }
 
     @Override
