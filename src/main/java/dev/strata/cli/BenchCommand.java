@@ -50,8 +50,8 @@ final class BenchCommand implements Callable<Integer> {
             description = "Runs that count, after one that does not. Default: 3.")
     private int repeats = 3;
 
-    @Option(names = "--chunk", paramLabel = "N", description = "Prompt tokens read in one pass. Default: 512.")
-    private int chunk = EngineOptions.DEFAULTS.chunk();
+    @Option(names = "--chunk", paramLabel = "N", description = "Prompt tokens read in one pass. Default: as the server reads them.")
+    private int chunk;
 
     @Option(names = "--json", description = "Print JSON instead of a table.")
     private boolean json;
@@ -63,7 +63,7 @@ final class BenchCommand implements Callable<Integer> {
     public Integer call() {
         Counts.require("--decode", decode, 1);
         Counts.require("--repeats", repeats, 1);
-        Counts.require("--chunk", chunk, 1);
+        Counts.require("--chunk", chunk, 0);
         prompts.forEach(length -> Counts.require("--prompt", length, 1));
         int longest = Collections.max(prompts);
         EngineOptions room = new EngineOptions(
@@ -72,7 +72,7 @@ final class BenchCommand implements Callable<Integer> {
                 KvFormat.F16,
                 longest + decode,
                 1,
-                Math.min(chunk, longest),
+                chunk == 0 ? EngineOptions.DEFAULTS.chunk() : Math.min(chunk, longest),
                 1,
                 0,
                 2048,
@@ -83,7 +83,7 @@ final class BenchCommand implements Callable<Integer> {
         Options options = plain.withTiers(tiers.options(plain.variables()));
         PrintWriter out = spec.commandLine().getOut();
         try (ModelSession session = ModelSession.open(options)) {
-            Benchmark benchmark = new Benchmark(session, chunk);
+            Benchmark benchmark = new Benchmark(session, chunk == 0 ? session.chunk() : chunk);
             DecodeTraffic traffic = DecodeTraffic.of(session, options.engine().kv());
             List<Benchmark.Row> rows = new ArrayList<>();
             for (int length : prompts) {

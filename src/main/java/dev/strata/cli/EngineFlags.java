@@ -23,7 +23,7 @@ final class EngineFlags {
     @Option(names = "--parallel", paramLabel = "N", description = "Sequences that share steps. Default: 1.")
     private int parallel = STANDARD.parallel();
 
-    @Option(names = "--chunk", paramLabel = "N", description = "Prompt tokens read in one pass. Default: 512.")
+    @Option(names = "--chunk", paramLabel = "N", description = "Prompt tokens read in one pass. Default: 512, on a card by --prefill.")
     private int chunk = STANDARD.chunk();
 
     @Option(names = "--queue", paramLabel = "N", description = "Requests that may wait; more get 429. Default: 64.")

@@ -52,7 +52,7 @@ final class TierFlags {
             names = "--prefill",
             paramLabel = "auto|N|auto:N",
             description = "Prompt tokens read in one pass: N, or the largest number that fits, up to 8192 or up to N."
-                    + " Default: what --chunk says.")
+                    + " Default: what --chunk says; on a card auto where --chunk says nothing.")
     private @Nullable String prefill;
 
     @Option(

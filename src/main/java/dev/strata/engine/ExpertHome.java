@@ -11,6 +11,7 @@ import dev.strata.decode.ExpertTotals;
 import dev.strata.decode.PlacementSettings;
 import dev.strata.decode.PoolFigures;
 import dev.strata.device.Backend;
+import dev.strata.device.Batch;
 import dev.strata.device.Device;
 import dev.strata.device.ExpertSource;
 import dev.strata.expert.AheadSource;
@@ -29,7 +30,11 @@ import dev.strata.memory.Bytes;
 import dev.strata.model.Model;
 import dev.strata.model.ModelLoader;
 import dev.strata.model.ModelOptions;
+import dev.strata.model.Hyperparameters;
+import dev.strata.model.ModelConfigReader;
+import dev.strata.model.NgramTables;
 import dev.strata.model.ngram.NgramTable;
+import dev.strata.prefill.PromptRoomException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -72,8 +77,9 @@ final class ExpertHome implements AutoCloseable {
      * A model and the home of its experts; the model has to be closed first.
      *
      * @param chunk rows of a pass that were planned, 0 as the options say
+     * @param table the n-gram table that the model reads, if it has one
      */
-    record Loaded(Model model, ExpertHome home, int chunk) {}
+    record Loaded(Model model, ExpertHome home, int chunk, @Nullable NgramTable table) {}
 
     /**
      * Loads.
@@ -117,26 +123,47 @@ final class ExpertHome implements AutoCloseable {
         if (device != null && shared != null) {
             return place(files, backend, device, options, room, shared.source(), table, false);
         }
-        if (device != null && fits(files, device, options, room)) {
+        int rows = device == null ? 0 : rowsOfResident(files, device, options, room);
+        if (rows > 0) {
             ExpertSource mapped = ExpertSources.mapped(files);
-            Model model = ModelLoader.load(files, backend, room, mapped, table);
-            return new Loaded(model, new ExpertHome(mapped, null, null, null, Optional.empty()), 0);
+            Model model = ModelLoader.load(files, backend, room.withMaxRows(rows), mapped, table);
+            return new Loaded(model, new ExpertHome(mapped, null, null, null, Optional.empty()), rows, table);
         }
         ExpertSource source = ExpertSources.open(files, options, device != null);
         try {
             if (device == null || !(source instanceof TieredExpertSource tiered)) {
                 Model model = ModelLoader.load(files, backend, room, source, table);
-                return new Loaded(model, new ExpertHome(source, null, null, null, Optional.empty()), 0);
+                return new Loaded(model, new ExpertHome(source, null, null, null, Optional.empty()), 0, table);
             }
-            return place(files, backend, device, options, room, tiered, table, true);
+            return placeSized(files, backend, device, options, room, tiered, table);
         } catch (RuntimeException | Error failed) {
             source.close();
             throw failed;
         }
     }
 
-    /** Whether the whole model fits on the device with room to spare, so that nothing has to be placed. */
-    private static boolean fits(ModelFiles files, Device device, Options options, ModelOptions room) {
+    /** Rows of a pass with which the whole model fits on the device, so that nothing has to be placed; 0: it does not. */
+    private static int rowsOfResident(ModelFiles files, Device device, Options options, ModelOptions room) {
+        if (!TierSettings.sizesPasses(options)) {
+            return fits(files, device, options, room.maxRows()) ? room.maxRows() : 0;
+        }
+        int useful = (int) Math.min(room.maxRows(), (long) room.pages() * Batch.PAGE);
+        for (int rows : new int[] {useful, useful / 4, useful / 16}) {
+            int most = Math.max(rows, leastRows(options));
+            if (fits(files, device, options, most)) {
+                return most;
+            }
+        }
+        return 0;
+    }
+
+    /** Rows that passes have whatever else is short of memory. */
+    private static int leastRows(Options options) {
+        return Math.max(options.engine().chunk(), options.engine().parallel() * Batch.MAX_WINDOW);
+    }
+
+    /** Whether the whole model fits on the device with room to spare. */
+    private static boolean fits(ModelFiles files, Device device, Options options, int rows) {
         if (options.tiers().cacheSlots() >= 0 || options.tiers().residence() != TierOptions.Residence.AUTO) {
             return false;
         }
@@ -146,8 +173,34 @@ final class ExpertHome implements AutoCloseable {
         }
         // Types that the card does not read are stored as wider ones, at most twice as wide where it matters.
         long work =
-                room.maxRows() * TierSettings.rowBytes(files) + options.tiers().vramReserveMib() * Bytes.MIB;
+                rows * TierSettings.rowBytes(files) + options.tiers().vramReserveMib() * Bytes.MIB;
         return weights + weights / 4 + work < device.freeBytes();
+    }
+
+    /** Places with passes as large as the cache can lend, or, when it is too small for any loan, with small ones of their own memory. */
+    private static Loaded placeSized(
+            ModelFiles files,
+            Backend backend,
+            Device device,
+            Options options,
+            ModelOptions room,
+            TieredExpertSource source,
+            @Nullable NgramTable table) {
+        if (!TierSettings.sizesPasses(options)) {
+            return place(files, backend, device, options, room, source, table, true);
+        }
+        try {
+            Options sized = options.withTiers(options.tiers().withPrefill(TierSettings.AUTO));
+            return place(files, backend, device, sized, room, source, table, true);
+        } catch (PromptRoomException tooSmall) {
+            LOG.info("prefill: {}; prompts are read {} tokens at a time", tooSmall.getMessage(), leastRows(options));
+        }
+        int rows = leastRows(options);
+        Hyperparameters.Ngram shape = ModelConfigReader.hyperparameters(files).ngram();
+        // The first one was closed with its model.
+        NgramTable again = table == null || shape == null ? null : NgramTables.open(files, shape, TierSettings.ngram(options));
+        Loaded small = place(files, backend, device, options, room.withMaxRows(rows), source, again, true);
+        return new Loaded(small.model(), small.home(), rows, again);
     }
 
     private static Loaded place(
@@ -175,7 +228,7 @@ final class ExpertHome implements AutoCloseable {
             home.placement = placement;
             home.keepProfile(placement);
             deferred.become(placement);
-            return new Loaded(model, home, prompts.layOut(placement.chunk()));
+            return new Loaded(model, home, prompts.layOut(placement.chunk()), table);
         } catch (RuntimeException | Error failed) {
             model.close();
             deferred.close();

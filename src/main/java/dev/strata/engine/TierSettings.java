@@ -1,5 +1,6 @@
 package dev.strata.engine;
 
+import dev.strata.config.EngineOptions;
 import dev.strata.config.Options;
 import dev.strata.config.TierOptions;
 import dev.strata.config.Variable;
@@ -32,6 +33,9 @@ final class TierSettings {
 
     /** Float32 values of a row's buffers, in hidden sizes. */
     private static final int ROW_WIDTHS = 42;
+
+    /** What {@code --prefill} says when the size of passes is left to us. */
+    static final String AUTO = "auto";
 
     private TierSettings() {}
 
@@ -102,20 +106,32 @@ final class TierSettings {
                 number(variables, Variable.STAGER_BATCH));
     }
 
+    /** Whether neither {@code --prefill} nor {@code --chunk} says how many rows a pass has: a card's passes are as large as fit then. */
+    static boolean sizesPasses(Options options) {
+        return options.tiers().prefill().isEmpty() && options.engine().chunk() == EngineOptions.DEFAULTS.chunk();
+    }
+
     /** What {@code --prefill} says, or null without it. */
     static @Nullable ChunkSetting prefill(Options options) {
         if (options.tiers().prefill().isEmpty()) {
             return null;
         }
+        return prefill(options, options.tiers().prefill().get());
+    }
+
+    private static ChunkSetting prefill(Options options, String text) {
         int most = (int) options.variables().whole(Variable.PREFILL_AUTO_MAX).orElse(ChunkSetting.AUTO_MOST);
-        return ChunkSetting.parse(options.tiers().prefill().get(), most);
+        return ChunkSetting.parse(text, most);
     }
 
     /**
      * Most rows of one pass of a prompt: by {@code --prefill}, of which automatic sizing may take less later, or what {@code --chunk}
-     * says. Automatic sizing is for devices.
+     * says. Automatic sizing is for devices, and what they do when neither is given.
      */
     static int chunk(Options options, @Nullable Device device) {
+        if (device != null && sizesPasses(options)) {
+            return prefill(options, AUTO).most();
+        }
         ChunkSetting setting = prefill(options);
         if (setting == null) {
             return options.engine().chunk();

@@ -18,6 +18,11 @@ public record ModelOptions(int maxRows, int pages, int slots, KvFormat kv, boole
         this(maxRows, pages, slots, kv, draftLayer, HiddenNorm.WHOLE);
     }
 
+    /** The same with passes of another size. */
+    public ModelOptions withMaxRows(int rows) {
+        return new ModelOptions(rows, pages, slots, kv, draftLayer, hiddenNorm);
+    }
+
     public ModelOptions {
         if (maxRows < 1 || pages < 1 || slots < 1) {
             throw new IllegalArgumentException(

@@ -45,7 +45,7 @@ public record PrefillPlan(int chunk, long ringBytes, long loanBytes, int lentSlo
     /**
      * The largest chunk whose buffers fit into what may be lent. An explicit chunk only has to leave the kept slots, else it is halved.
      *
-     * @throws IllegalStateException when not even the smallest chunk fits, saying how to make room
+     * @throws PromptRoomException when not even the smallest chunk fits, saying how to make room
      */
     public static PrefillPlan of(Case at, ChunkSetting setting) {
         boolean explicit = setting.chunk().isPresent();
@@ -57,7 +57,7 @@ public record PrefillPlan(int chunk, long ringBytes, long loanBytes, int lentSlo
             chunk = explicit ? chunk / 2 : smaller(chunk);
         }
         PrefillPlan least = lay(at, ChunkSetting.SMALLEST);
-        throw new IllegalStateException(String.format(
+        throw new PromptRoomException(String.format(
                 Locale.ROOT,
                 "the expert cache of %d slots cannot lend the %d slots that a prompt of %d tokens needs besides the %d that it keeps: "
                         + "lower --max-context, --vram-reserve-mib or STRATA_PREFILL_RING, or give the cache more memory",

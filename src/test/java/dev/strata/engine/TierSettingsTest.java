@@ -1,0 +1,41 @@
+package dev.strata.engine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.strata.config.EngineOptions;
+import dev.strata.config.Options;
+import dev.strata.config.Variables;
+import dev.strata.device.fake.FakeDevice;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** How many rows the passes of a prompt have. */
+class TierSettingsTest {
+    private static Options options(EngineOptions engine, Map<String, String> environment) {
+        return new Options(Path.of("model.gguf"), List.of(), engine, Variables.read(environment));
+    }
+
+    private static int onCard(Options options) {
+        try (FakeDevice device = FakeDevice.threaded(1 << 20)) {
+            return TierSettings.chunk(options, device);
+        }
+    }
+
+    @Test
+    void cardsReadLargePassesUnlessToldOtherwise() {
+        Options plain = options(EngineOptions.DEFAULTS, Map.of());
+        assertEquals(8192, onCard(plain));
+        assertEquals(2048, onCard(options(EngineOptions.DEFAULTS, Map.of("STRATA_PREFILL_AUTO_MAX", "2048"))));
+        assertEquals(300, onCard(options(EngineOptions.DEFAULTS.withChunk(300), Map.of())));
+        assertEquals(1024, onCard(plain.withTiers(plain.tiers().withPrefill("1024"))));
+        assertEquals(16_384, onCard(plain.withTiers(plain.tiers().withPrefill("auto:16384"))));
+    }
+
+    @Test
+    void processorsReadWhatTheChunkSays() {
+        assertEquals(512, TierSettings.chunk(options(EngineOptions.DEFAULTS, Map.of()), null));
+        assertEquals(300, TierSettings.chunk(options(EngineOptions.DEFAULTS.withChunk(300), Map.of()), null));
+    }
+}
