@@ -23,14 +23,17 @@ class UsersAskTest {
     void everyPointHasATestThatExists() throws IOException {
         Map<String, String> sources = new HashMap<>();
         try (Stream<Path> files = Files.walk(Path.of("src/test/java"))) {
-            for (Path file : files.filter(path -> path.toString().endsWith("Test.java")).toList()) {
+            for (Path file :
+                    files.filter(path -> path.toString().endsWith("Test.java")).toList()) {
                 sources.put(file.getFileName().toString().replace(".java", ""), Files.readString(file));
             }
         }
         List<String> wrong = new ArrayList<>();
         int points = 0;
         String page = Files.readString(Path.of("docs/api.md"));
-        for (String line : page.substring(page.indexOf("## What users of such servers ask for")).lines().toList()) {
+        for (String line : page.substring(page.indexOf("## What users of such servers ask for"))
+                .lines()
+                .toList()) {
             String[] cells = line.split(" \\| ?");
             if (!line.startsWith("| ") || line.startsWith("| point") || line.startsWith("| ---")) {
                 continue;

@@ -50,7 +50,10 @@ final class BenchCommand implements Callable<Integer> {
             description = "Runs that count, after one that does not. Default: 3.")
     private int repeats = 3;
 
-    @Option(names = "--chunk", paramLabel = "N", description = "Prompt tokens read in one pass. Default: as the server reads them.")
+    @Option(
+            names = "--chunk",
+            paramLabel = "N",
+            description = "Prompt tokens read in one pass. Default: as the server reads them.")
     private int chunk;
 
     @Option(names = "--json", description = "Print JSON instead of a table.")
@@ -98,8 +101,7 @@ final class BenchCommand implements Callable<Integer> {
         return 0;
     }
 
-    private static void table(
-            PrintWriter out, ModelSession session, DecodeTraffic traffic, List<Benchmark.Row> rows) {
+    private static void table(PrintWriter out, ModelSession session, DecodeTraffic traffic, List<Benchmark.Row> rows) {
         out.println(session.model().config().name() + " on " + session.backend().description());
         out.printf("%8s %8s %12s %12s %12s %12s%n", "prompt", "decode", "prompt ms", "tok/s", "decode ms", "tok/s");
         for (Benchmark.Row row : rows) {
@@ -129,8 +131,7 @@ final class BenchCommand implements Callable<Integer> {
         return traffic.bytes(row.promptTokens() + row.decodeTokens() / 2.0);
     }
 
-    private static Map<String, Object> report(
-            ModelSession session, DecodeTraffic traffic, List<Benchmark.Row> rows) {
+    private static Map<String, Object> report(ModelSession session, DecodeTraffic traffic, List<Benchmark.Row> rows) {
         List<Object> results = new ArrayList<>();
         for (Benchmark.Row row : rows) {
             Map<String, Object> values = new LinkedHashMap<>();
@@ -143,7 +144,8 @@ final class BenchCommand implements Callable<Integer> {
             values.put("decode_per_second", row.decodePerSecond());
             values.put("decode_bytes_per_token", Math.round(bytes(traffic, row)));
             traffic.bandwidth()
-                    .ifPresent(rate -> values.put("decode_bandwidth_share", bytes(traffic, row) * row.decodePerSecond() / rate));
+                    .ifPresent(rate ->
+                            values.put("decode_bandwidth_share", bytes(traffic, row) * row.decodePerSecond() / rate));
             results.add(values);
         }
         Map<String, Object> report = new LinkedHashMap<>();

@@ -45,8 +45,9 @@ final class ConvertCommand implements Callable<Integer> {
 
     @Option(
             names = "--pack",
-            description = "Write a pack: a GGUF file in which the matrices of an expert lie together on borders of 64 KiB,"
-                    + " for models larger than RAM that are read from the drive.")
+            description =
+                    "Write a pack: a GGUF file in which the matrices of an expert lie together on borders of 64 KiB,"
+                            + " for models larger than RAM that are read from the drive.")
     private boolean pack;
 
     @Option(names = "--force", description = "Overwrite DST.")

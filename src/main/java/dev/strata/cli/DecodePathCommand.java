@@ -40,7 +40,8 @@ final class DecodePathCommand implements Callable<Integer> {
     @Option(
             names = "--cards",
             paramLabel = "GIB[/SHARE][,...]",
-            description = "Sizes of the card in GiB; none: nothing resident, all: the whole card; 16/both: with this share only. Default: none,12,16,24,32.")
+            description =
+                    "Sizes of the card in GiB; none: nothing resident, all: the whole card; 16/both: with this share only. Default: none,12,16,24,32.")
     private String cards = "none,12,16,24,32";
 
     @Option(

@@ -23,7 +23,10 @@ final class EngineFlags {
     @Option(names = "--parallel", paramLabel = "N", description = "Sequences that share steps. Default: 1.")
     private int parallel = STANDARD.parallel();
 
-    @Option(names = "--chunk", paramLabel = "N", description = "Prompt tokens read in one pass. Default: 512, on a card by --prefill.")
+    @Option(
+            names = "--chunk",
+            paramLabel = "N",
+            description = "Prompt tokens read in one pass. Default: 512, on a card by --prefill.")
     private int chunk = STANDARD.chunk();
 
     @Option(names = "--queue", paramLabel = "N", description = "Requests that may wait; more get 429. Default: 64.")
@@ -51,8 +54,9 @@ final class EngineFlags {
     @Option(
             names = "--cache-mib",
             paramLabel = "N",
-            description = "Memory for texts that later requests go on from, instead of --cache-tokens and --checkpoints;"
-                    + " 0: as these say. Default: 0.")
+            description =
+                    "Memory for texts that later requests go on from, instead of --cache-tokens and --checkpoints;"
+                            + " 0: as these say. Default: 0.")
     private int cacheMib;
 
     @Option(

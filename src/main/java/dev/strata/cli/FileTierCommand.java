@@ -20,7 +20,8 @@ import picocli.CommandLine.Spec;
 /** {@code strata bench-file-tier}: prompts and answers with experts on the drive. */
 @Command(
         name = "bench-file-tier",
-        description = "Measures prompts and answers of a model whose experts are read from the drive, and the drive alone.",
+        description =
+                "Measures prompts and answers of a model whose experts are read from the drive, and the drive alone.",
         mixinStandardHelpOptions = true,
         sortOptions = false)
 final class FileTierCommand implements Callable<Integer> {

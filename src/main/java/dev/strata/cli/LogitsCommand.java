@@ -42,7 +42,9 @@ final class LogitsCommand implements Callable<Integer> {
     @Option(names = "--chunk", paramLabel = "N", description = "Tokens read in one pass. Default: 512.")
     private int chunk = EngineOptions.DEFAULTS.chunk();
 
-    @Option(names = "--deterministic", description = "Compute so that equal texts give equal bytes, wherever experts lie.")
+    @Option(
+            names = "--deterministic",
+            description = "Compute so that equal texts give equal bytes, wherever experts lie.")
     private boolean deterministic;
 
     @Spec

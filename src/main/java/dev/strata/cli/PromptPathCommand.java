@@ -60,7 +60,8 @@ final class PromptPathCommand implements Callable<Integer> {
 
     @Option(
             names = "--identity",
-            description = "Read one long and one short prompt an arm, with 32 greedy tokens each, and compare the hashes only.")
+            description =
+                    "Read one long and one short prompt an arm, with 32 greedy tokens each, and compare the hashes only.")
     private boolean identity;
 
     @Option(names = "--deterministic", description = "Compute so that all arms must give the same hash.")

@@ -89,7 +89,9 @@ public final class StrataCommand implements Callable<Integer> {
 
     private int serve() throws IOException, InterruptedException {
         Options plain = model.options(engine.options(), aliases);
-        Options options = plain.withTiers(tiers.options(plain.variables())).withSlotFolder(server.slotFolder()).withCacheBytes(engine.cacheBytes());
+        Options options = plain.withTiers(tiers.options(plain.variables()))
+                .withSlotFolder(server.slotFolder())
+                .withCacheBytes(engine.cacheBytes());
         Serving serving = Serving.start(options, server.options(), server.drain());
         if (exitWhenReady) {
             serving.answerOnce();

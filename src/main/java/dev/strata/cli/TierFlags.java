@@ -81,8 +81,9 @@ final class TierFlags {
     @Option(
             names = "--ple-io",
             paramLabel = "auto|direct|mmap|ram",
-            description = "Where rows of an n-gram table are read: past the page cache, in the mapped files, or all in RAM."
-                    + " Default: auto, by its size and the drive.")
+            description =
+                    "Where rows of an n-gram table are read: past the page cache, in the mapped files, or all in RAM."
+                            + " Default: auto, by its size and the drive.")
     private NgramAccess ngram = STANDARD.ngram();
 
     @Option(names = "--expert-profile", paramLabel = "FILE", description = "What was learned about the use of experts.")
@@ -173,15 +174,14 @@ final class TierFlags {
             Counts.requireBetween("--pcie-frac", part, 0, 1);
             linkShare = OptionalDouble.of(part);
         }
-        PoolAffinity affinity =
-                switch (poolAffinity) {
-                    case "all" -> PoolAffinity.ALL;
-                    case "auto" -> PoolAffinity.AUTO;
-                    case "p-cores" -> PoolAffinity.P_CORES;
-                    default ->
-                        throw new ConfigurationException("--pool-affinity " + poolAffinity
-                                + " cannot be used: it accepts all, auto or p-cores");
-                };
+        PoolAffinity affinity = switch (poolAffinity) {
+            case "all" -> PoolAffinity.ALL;
+            case "auto" -> PoolAffinity.AUTO;
+            case "p-cores" -> PoolAffinity.P_CORES;
+            default ->
+                throw new ConfigurationException(
+                        "--pool-affinity " + poolAffinity + " cannot be used: it accepts all, auto or p-cores");
+        };
         return new TierOptions.Misses(linkShare, poolWorkers, affinity);
     }
 

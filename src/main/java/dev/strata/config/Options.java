@@ -21,8 +21,7 @@ public record Options(
         @Nullable Path slotFolder,
         long cacheBytes) {
     /** Without a folder and a budget for cached texts. */
-    public Options(
-            Path model, List<String> aliases, EngineOptions engine, TierOptions tiers, Variables variables) {
+    public Options(Path model, List<String> aliases, EngineOptions engine, TierOptions tiers, Variables variables) {
         this(model, aliases, engine, tiers, variables, null, 0);
     }
 

@@ -54,8 +54,9 @@ public record TierOptions(
     public Optional<String> notice() {
         return helperCaches.isEmpty()
                 ? Optional.empty()
-                : Optional.of("--expert-cache-device1 to 3 do nothing yet: expert caches on helper cards come in a later version,"
-                        + " experts are kept on card " + gpu + " alone");
+                : Optional.of(
+                        "--expert-cache-device1 to 3 do nothing yet: expert caches on helper cards come in a later version,"
+                                + " experts are kept on card " + gpu + " alone");
     }
 
     /** Where the rows of an n-gram table are read. */

@@ -80,7 +80,8 @@ public final class CpuExpertWorkers implements ExpertWorkers {
     private void enter(ExpertLayout layout, int expert, long blob) {
         table.put(expert, blob, blob + layout.upOffset(), blob + layout.downOffset());
         if (layout.scaled()) {
-            MemorySegment tail = MemorySegment.ofAddress(blob + layout.tailOffset()).reinterpret(ExpertLayout.TAIL);
+            MemorySegment tail =
+                    MemorySegment.ofAddress(blob + layout.tailOffset()).reinterpret(ExpertLayout.TAIL);
             table.factors(
                     expert,
                     tail.get(JAVA_FLOAT_UNALIGNED, 0),

@@ -32,6 +32,7 @@ public enum CpuIsa {
                 return isa;
             }
         }
-        throw new IllegalArgumentException("STRATA_CPU_ISA is " + name + "; known are generic, avx2, avx512, vnni and amx");
+        throw new IllegalArgumentException(
+                "STRATA_CPU_ISA is " + name + "; known are generic, avx2, avx512, vnni and amx");
     }
 }

@@ -65,7 +65,8 @@ final class ExpertTable implements ExpertLayer {
         boolean together = true;
         for (int i = 0; i < addresses.length; i++) {
             addresses[i] = base + each * i;
-            together &= matrices.get(i).address() == first + each * i && matrices.get(i).byteSize() == each;
+            together &= matrices.get(i).address() == first + each * i
+                    && matrices.get(i).byteSize() == each;
         }
         if (together) {
             pages.copy(first, base, each * addresses.length);

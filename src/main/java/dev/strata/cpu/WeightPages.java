@@ -35,7 +35,10 @@ final class WeightPages {
 
     /** A copy of {@code data}, or the data where it lies. */
     HostBuffer place(MemorySegment data, String name) {
-        if (!wanted || !data.isNative() || data.byteSize() < HostPages.HUGE_PAGE || !fits(data.byteSize(), HostMemory.read())) {
+        if (!wanted
+                || !data.isNative()
+                || data.byteSize() < HostPages.HUGE_PAGE
+                || !fits(data.byteSize(), HostMemory.read())) {
             return HostBuffer.of(data);
         }
         HostBuffer copy = arena.allocate(data.byteSize(), name);

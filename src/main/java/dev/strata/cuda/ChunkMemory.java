@@ -146,8 +146,8 @@ final class ChunkMemory implements PromptMemory, AutoCloseable {
             return;
         }
         if (lent == 0 || rows > laidOut) {
-            throw new IllegalStateException("memory for a pass of " + rows + " rows was not lent; it is laid out for "
-                    + laidOut + " rows");
+            throw new IllegalStateException(
+                    "memory for a pass of " + rows + " rows was not lent; it is laid out for " + laidOut + " rows");
         }
         base = lent;
     }

@@ -30,7 +30,6 @@ final class CudaExpertGroups implements ExpertGroups {
     /** Whether the processor computes some of the pairs. */
     private boolean meets;
 
-
     CudaExpertGroups(
             ExpertKernels kernels,
             ExpertPromptKernels prompts,

@@ -110,7 +110,13 @@ final class CudaOps implements Ops, AutoCloseable {
         this.attention = new AttentionKernels(launcher, scratch, kernels, step, ropes, options, groups);
         this.decodeAttention = new DecodeAttention(launcher, scratch, kernels, step, ropes, options, sharedBytes);
         this.index = new IndexKernels(launcher, scratch, kernels, step, ropes, attention, options);
-        this.delta = new DeltaKernels(launcher, scratch, kernels, step, held, new DecodeDelta(launcher, scratch, kernels, step, options),
+        this.delta = new DeltaKernels(
+                launcher,
+                scratch,
+                kernels,
+                step,
+                held,
+                new DecodeDelta(launcher, scratch, kernels, step, options),
                 new DeltaChunks(launcher, scratch, kernels, options, device.sharedMemoryOfABlock()));
         this.ngram = new NgramKernels(launcher, scratch, kernels, step, products, held);
         this.experts = new ExpertKernels(launcher, scratch, kernels, types, products, activations, decodeExperts);
@@ -186,11 +192,7 @@ final class CudaOps implements Ops, AutoCloseable {
                         step.longestSegment(),
                         step.contextBucket(),
                         batch.hold(),
-                        scratch.generation()
-                                + step.generation()
-                                + memoryGeneration
-                                + chunk.generation()
-                                + form);
+                        scratch.generation() + step.generation() + memoryGeneration + chunk.generation() + form);
                 graphs.run(graphKey, body);
             } else {
                 body.run();
@@ -355,19 +357,11 @@ final class CudaOps implements Ops, AutoCloseable {
         Tensor result = out;
         if (shape.outputGate()) {
             long bytes = 4L * rows * out.columns();
-            result = new Tensor(
-                    new ScratchView(scratch.address("attended rows", bytes), bytes), 0, rows, out.columns());
+            result =
+                    new Tensor(new ScratchView(scratch.address("attended rows", bytes), bytes), 0, rows, out.columns());
         }
         decodeAttention.attend(
-                shape,
-                projected,
-                keys,
-                values,
-                queryNorm,
-                keyNorm,
-                own,
-                (CudaStates.Selection) selection,
-                result);
+                shape, projected, keys, values, queryNorm, keyNorm, own, (CudaStates.Selection) selection, result);
         activations.written(result);
         return result;
     }
@@ -432,12 +426,7 @@ final class CudaOps implements Ops, AutoCloseable {
 
     @Override
     public void allExperts(
-            ExpertLayer layer,
-            @Nullable SharedExpert shared,
-            Tensor in,
-            Routing routing,
-            Tensor room,
-            Residual into) {
+            ExpertLayer layer, @Nullable SharedExpert shared, Tensor in, Routing routing, Tensor room, Residual into) {
         CudaExpertLayer own = (CudaExpertLayer) layer;
         ExpertLayout layout = own.layout();
         ExpertPlacement placement = own.placement();
@@ -461,9 +450,8 @@ final class CudaOps implements Ops, AutoCloseable {
     @Override
     public void experts(ExpertLayer layer, Tensor in, Routing routing, Tensor out) {
         CudaExpertLayer own = (CudaExpertLayer) layer;
-        CudaExpertGroups groups =
-                new CudaExpertGroups(
-                        experts, expertPrompts, misses, activations, stream, own, in, routing, out, graphs.capturing());
+        CudaExpertGroups groups = new CudaExpertGroups(
+                experts, expertPrompts, misses, activations, stream, own, in, routing, out, graphs.capturing());
         ExpertPlacement placement = own.placement();
         if (placement == null) {
             groups.run(0, own.layout().experts());

@@ -28,31 +28,47 @@ public record CudaOptions(
         Optional<Path> driver,
         Optional<Path> toolkit) {
     public static CudaOptions defaults() {
-        return new CudaOptions(0, 0, Precision.MIXED, false, true, true, true, TensorCores.AUTO, Optional.empty(), Optional.empty());
+        return new CudaOptions(
+                0, 0, Precision.MIXED, false, true, true, true, TensorCores.AUTO, Optional.empty(), Optional.empty());
     }
 
     public CudaOptions withGpu(int ordinal) {
-        return new CudaOptions(ordinal, vramLimitBytes, precision, deterministic, graphs, overlap, fused, tensorCores, driver, toolkit);
+        return new CudaOptions(
+                ordinal,
+                vramLimitBytes,
+                precision,
+                deterministic,
+                graphs,
+                overlap,
+                fused,
+                tensorCores,
+                driver,
+                toolkit);
     }
 
     public CudaOptions withVramLimit(long bytes) {
-        return new CudaOptions(gpu, bytes, precision, deterministic, graphs, overlap, fused, tensorCores, driver, toolkit);
+        return new CudaOptions(
+                gpu, bytes, precision, deterministic, graphs, overlap, fused, tensorCores, driver, toolkit);
     }
 
     public CudaOptions withPrecision(Precision value) {
-        return new CudaOptions(gpu, vramLimitBytes, value, deterministic, graphs, overlap, fused, tensorCores, driver, toolkit);
+        return new CudaOptions(
+                gpu, vramLimitBytes, value, deterministic, graphs, overlap, fused, tensorCores, driver, toolkit);
     }
 
     public CudaOptions withDeterministic(boolean value) {
-        return new CudaOptions(gpu, vramLimitBytes, precision, value, graphs, overlap, fused, tensorCores, driver, toolkit);
+        return new CudaOptions(
+                gpu, vramLimitBytes, precision, value, graphs, overlap, fused, tensorCores, driver, toolkit);
     }
 
     public CudaOptions withGraphs(boolean value) {
-        return new CudaOptions(gpu, vramLimitBytes, precision, deterministic, value, overlap, fused, tensorCores, driver, toolkit);
+        return new CudaOptions(
+                gpu, vramLimitBytes, precision, deterministic, value, overlap, fused, tensorCores, driver, toolkit);
     }
 
     public CudaOptions withOverlap(boolean value) {
-        return new CudaOptions(gpu, vramLimitBytes, precision, deterministic, graphs, value, fused, tensorCores, driver, toolkit);
+        return new CudaOptions(
+                gpu, vramLimitBytes, precision, deterministic, graphs, value, fused, tensorCores, driver, toolkit);
     }
 
     public CudaOptions withFused(boolean value) {
@@ -62,7 +78,16 @@ public record CudaOptions(
 
     public CudaOptions withDriver(Path library) {
         return new CudaOptions(
-                gpu, vramLimitBytes, precision, deterministic, graphs, overlap, fused, tensorCores, Optional.of(library), toolkit);
+                gpu,
+                vramLimitBytes,
+                precision,
+                deterministic,
+                graphs,
+                overlap,
+                fused,
+                tensorCores,
+                Optional.of(library),
+                toolkit);
     }
 
     public CudaOptions withTensorCores(TensorCores value) {

@@ -166,7 +166,8 @@ final class CudaStates {
                     4L * slots * shape.valueHeads() * shape.keySize() * shape.valueSize(), "delta states");
             this.window = new Window(device, shape, slots);
             this.slots = access.units(
-                    new CudaUnits.Part(rows, rows.bytes() / slots), new CudaUnits.Part(matrices, matrices.bytes() / slots));
+                    new CudaUnits.Part(rows, rows.bytes() / slots),
+                    new CudaUnits.Part(matrices, matrices.bytes() / slots));
         }
 
         DeltaShape shape() {

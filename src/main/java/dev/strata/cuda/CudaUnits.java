@@ -66,7 +66,8 @@ final class CudaUnits implements StateUnits {
     public void write(int unit, MemorySegment source) {
         long at = 0;
         for (Part part : parts) {
-            access.staging().write(source.asSlice(at, part.bytes()), part.buffer().address() + unit * part.bytes());
+            access.staging()
+                    .write(source.asSlice(at, part.bytes()), part.buffer().address() + unit * part.bytes());
             at += part.bytes();
         }
     }

@@ -74,12 +74,6 @@ final class DecodeDelta {
                 .flag(hold)
                 .address(arrivals)
                 .tensor(out)
-                .launch(
-                        kernel(shape.keySize()),
-                        shape.valueHeads(),
-                        step.segments(),
-                        1,
-                        512,
-                        0);
+                .launch(kernel(shape.keySize()), shape.valueHeads(), step.segments(), 1, 512, 0);
     }
 }

@@ -100,8 +100,7 @@ final class DecodeExperts {
 
     private static Layout layout(int columns, boolean sums) {
         int end = 2 * DecodeShapes.stride(columns);
-        return new Layout(
-                sums ? end : 0, DecodeShapes.aligned(end + (sums ? 4 * DecodeShapes.groups(columns) : 0)));
+        return new Layout(sums ? end : 0, DecodeShapes.aligned(end + (sums ? 4 * DecodeShapes.groups(columns) : 0)));
     }
 
     private static boolean sums(QuantType gate, QuantType up) {
@@ -115,18 +114,15 @@ final class DecodeExperts {
         return products.suits(rows)
                 && gateUpBytes(tileAt, layout.gateType(), layout.upType(), columns) <= sharedBytes
                 && (shared == null
-                        || gateUpBytes(
-                                        tileAt,
-                                        shared.gate().type(),
-                                        shared.up().type(),
-                                        columns)
-                                <= sharedBytes);
+                        || gateUpBytes(tileAt, shared.gate().type(), shared.up().type(), columns) <= sharedBytes);
     }
 
     /** Whether {@link #down} can take the layer. */
     boolean sums(ExpertLayout layout, @Nullable SharedExpert shared, int used, int rows) {
         int warps = used + (shared == null ? 0 : 1);
-        return products.suits(rows) && warps <= MOST_WARPS && (long) warps * downLayout(layout, shared).bytes() <= sharedBytes;
+        return products.suits(rows)
+                && warps <= MOST_WARPS
+                && (long) warps * downLayout(layout, shared).bytes() <= sharedBytes;
     }
 
     /** silu(gate x) * (up x) of every pair of the experts in the range, float32 [pairs, intermediate], and of the shared expert. */
@@ -239,9 +235,7 @@ final class DecodeExperts {
         }
         int end = tile + 2 * DecodeShapes.stride(columns);
         return new DownLayout(
-                tile,
-                sums ? end : 0,
-                DecodeShapes.aligned(end + (sums ? 4 * DecodeShapes.groups(columns) : 0)));
+                tile, sums ? end : 0, DecodeShapes.aligned(end + (sums ? 4 * DecodeShapes.groups(columns) : 0)));
     }
 
     /** The weighted sum of the down products over every row's experts and the shared one, added to a residual. */
@@ -291,7 +285,12 @@ final class DecodeExperts {
                 .integer(shared == null ? 0 : 1);
         for (int i = 0; i < 2; i++) {
             if (i == 1 && shared != null) {
-                downMatrix(shared.down().address(), 0, shared.down().type(), shared.down().inputs(), shared.down().scale());
+                downMatrix(
+                        shared.down().address(),
+                        0,
+                        shared.down().type(),
+                        shared.down().inputs(),
+                        shared.down().scale());
             } else {
                 downMatrix(
                         layout.downOffset(),

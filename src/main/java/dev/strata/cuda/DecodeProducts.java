@@ -112,7 +112,15 @@ final class DecodeProducts {
             }
         }
         NormedRows in = new NormedRows(residual, weights.norm(), weights.epsilon(), residual);
-        launch(layout, first.length, in, streams, 0, streams, factors, blocks(down) + (inject != null && injections != null ? blocks(inject) : 0));
+        launch(
+                layout,
+                first.length,
+                in,
+                streams,
+                0,
+                streams,
+                factors,
+                blocks(down) + (inject != null && injections != null ? blocks(inject) : 0));
         Layout second = hyperLayout(weights, rows);
         launcher.begin()
                 .address(up.address())
@@ -141,15 +149,7 @@ final class DecodeProducts {
         for (int i = 0; i < MOST; i++) {
             matrix(weight, residual, 0, ProductMode.INJECT, weight.scale());
         }
-        launch(
-                layout,
-                1,
-                NormedRows.plain(in),
-                1,
-                injections.address(),
-                injections.columns(),
-                0,
-                blocks(weight));
+        launch(layout, 1, NormedRows.plain(in), 1, injections.address(), injections.columns(), 0, blocks(weight));
     }
 
     /** outs[i] = weights[i] in, for matrices that {@link #fits} said yes to. */
@@ -220,12 +220,6 @@ final class DecodeProducts {
                 .address(factors)
                 .integer(streams)
                 .address(normFactors)
-                .launch(
-                        products,
-                        blocks,
-                        Math.ceilDiv(rows.rows(), DecodeShapes.ROWS),
-                        1,
-                        256,
-                        layout.bytes());
+                .launch(products, blocks, Math.ceilDiv(rows.rows(), DecodeShapes.ROWS), 1, 256, layout.bytes());
     }
 }

@@ -44,9 +44,7 @@ final class DecodeShapes {
 
     static long pieceBytes(Weight weight) {
         int columns = pieceColumns(weight);
-        return columns >= weight.inputs()
-                ? weight.rowBytes()
-                : weight.type().bytes(columns);
+        return columns >= weight.inputs() ? weight.rowBytes() : weight.type().bytes(columns);
     }
 
     static int groups(int columns) {

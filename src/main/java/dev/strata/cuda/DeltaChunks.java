@@ -41,13 +41,7 @@ final class DeltaChunks {
     }
 
     /** Advances every sequence's state over its rows and writes their results. */
-    void run(
-            DeltaShape shape,
-            long convolved,
-            long scalars,
-            long state,
-            DeltaKernels.Segments segments,
-            long out) {
+    void run(DeltaShape shape, long convolved, long scalars, long state, DeltaKernels.Segments segments, long out) {
         int chunks = Math.ceilDiv(segments.longest(), TOKENS);
         int ahead = Math.min(chunks, CHUNKS_AHEAD);
         long number = (long) ahead * shape.valueHeads() * segments.number();

@@ -25,7 +25,13 @@ final class DeltaKernels {
     private final Kernel shift;
     private final Kernel save;
 
-    DeltaKernels(Launcher launcher, Scratch scratch, Kernels kernels, StepRecord step, HeldStates held, DecodeDelta decode,
+    DeltaKernels(
+            Launcher launcher,
+            Scratch scratch,
+            Kernels kernels,
+            StepRecord step,
+            HeldStates held,
+            DecodeDelta decode,
             DeltaChunks chunks) {
         this.launcher = launcher;
         this.chunks = chunks;

@@ -79,8 +79,7 @@ final class FusedExpertGroups implements ExpertGroups {
             throw new IllegalStateException("experts " + first + " to " + (first + count - 1)
                     + " are computed alone in a layer that was to be one run");
         }
-        long values =
-                scratch.address("expert values, float32", 4L * rows() * routing.used() * layout.intermediate());
+        long values = scratch.address("expert values, float32", 4L * rows() * routing.used() * layout.intermediate());
         kernels.gateUp(layout, table, shared, input, routing, 0, count, values);
         kernels.down(layout, table, shared, routing, rows(), values, into);
     }

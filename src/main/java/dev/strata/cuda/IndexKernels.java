@@ -105,13 +105,7 @@ final class IndexKernels {
     }
 
     private void score(
-            IndexerShape shape,
-            Tensor queries,
-            CudaStates.Index index,
-            int first,
-            int end,
-            long scores,
-            int blocks) {
+            IndexerShape shape, Tensor queries, CudaStates.Index index, int first, int end, long scores, int blocks) {
         boolean prompt = options.precision() == Precision.MIXED
                 && shape.headSize() == PROMPT_HEAD_SIZE
                 && (options.deterministic() || step.longestSegment() > Batch.MAX_WINDOW);

@@ -40,8 +40,7 @@ public interface KernelImages {
                 if (compiler.isEmpty() || sources.files().isEmpty()) {
                     throw missing;
                 }
-                return new CompiledImages(
-                                sources, RuntimeCompiler.open(compiler.get()), CompiledImages.userFolder())
+                return new CompiledImages(sources, RuntimeCompiler.open(compiler.get()), CompiledImages.userFolder())
                         .forComputeCapability(capability);
             }
         };

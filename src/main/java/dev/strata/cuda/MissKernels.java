@@ -30,9 +30,10 @@ final class MissKernels {
     void share(MissShare share, Routing routing, Tensor input) {
         int pairs = input.rows() * routing.used();
         if (pairs > MissShare.MOST_PAIRS || share.layout().experts() > MissShare.MOST_EXPERTS) {
-            throw new IllegalArgumentException(pairs + " pairs of " + share.layout().experts()
-                    + " experts are too many to share: at most " + MissShare.MOST_PAIRS + " of "
-                    + MissShare.MOST_EXPERTS);
+            throw new IllegalArgumentException(
+                    pairs + " pairs of " + share.layout().experts()
+                            + " experts are too many to share: at most " + MissShare.MOST_PAIRS + " of "
+                            + MissShare.MOST_EXPERTS);
         }
         MissShare.Meeting meeting = share.meeting();
         launcher.begin()

@@ -207,18 +207,7 @@ final class Products {
             launcher.begin().address(hidden).address(2L * rows * columns / 4).launchOver(zero, 2L * rows * columns / 4);
         }
         // The mode writes half as many columns as there are outputs.
-        tiles.dense(
-                rounded,
-                right,
-                rows,
-                outputs,
-                padded,
-                hidden,
-                columns,
-                intermediate,
-                ProductMode.SWIGLU_F16,
-                1,
-                0);
+        tiles.dense(rounded, right, rows, outputs, padded, hidden, columns, intermediate, ProductMode.SWIGLU_F16, 1, 0);
         return hidden;
     }
 }

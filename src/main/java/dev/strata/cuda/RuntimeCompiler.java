@@ -69,8 +69,9 @@ final class RuntimeCompiler implements KernelCompiler {
                     throw new DeviceException(
                             DeviceException.Kind.FAILED,
                             version + " cannot compile " + name + " with " + options + " (" + code + "): "
-                                    + new String(bytes(program, "nvrtcGetProgramLog"), java.nio.charset.StandardCharsets
-                                            .UTF_8)
+                                    + new String(
+                                                    bytes(program, "nvrtcGetProgramLog"),
+                                                    java.nio.charset.StandardCharsets.UTF_8)
                                             .strip());
                 }
                 return bytes(program, "nvrtcGetCUBIN");

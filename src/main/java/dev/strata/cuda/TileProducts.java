@@ -148,8 +148,7 @@ final class TileProducts {
     }
 
     /** Rows of experts {@code first .. first + number - 1} in the order of the pairs. */
-    void gather(
-            long from, ExpertPromptKernels.Grouping grouping, int first, int number, int depth, long out) {
+    void gather(long from, ExpertPromptKernels.Grouping grouping, int first, int number, int depth, long out) {
         launcher.begin()
                 .address(from)
                 .address(grouping.sources())

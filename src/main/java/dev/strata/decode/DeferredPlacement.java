@@ -110,7 +110,8 @@ public final class DeferredPlacement implements ExpertPlacement, AutoCloseable {
             placement.products(layer, groups);
         } else {
             Tensor results = groups.results();
-            device.fill(results.buffer(), results.offset(), 4L * results.rows() * results.columns(), 0, groups.stream());
+            device.fill(
+                    results.buffer(), results.offset(), 4L * results.rows() * results.columns(), 0, groups.stream());
             groups.run(0, layout.experts(layer));
         }
     }

@@ -158,7 +158,11 @@ final class ExpertPool implements AutoCloseable {
         answered = number;
         WORD.setRelease(answer, 0L, number);
         lastNanos = end - start;
-        figures.met(lastExperts, layout.layout(lastLayer).blobBytes(), lastNanos, computed - start + System.nanoTime() - end);
+        figures.met(
+                lastExperts,
+                layout.layout(lastLayer).blobBytes(),
+                lastNanos,
+                computed - start + System.nanoTime() - end);
     }
 
     private void locate(int layer, int count) {

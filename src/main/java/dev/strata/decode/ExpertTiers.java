@@ -114,7 +114,8 @@ public final class ExpertTiers {
                 loan == null ? null : plan(memory, layout, profile, settings, loan, sizing, pinnedShare, spareBytes);
         long kept = planned == null ? sizing.ringSlots() * stride : planned.loanBytes();
         SlotCache cache = own(owned, cache(memory, layout, profile, settings, kept, spareBytes));
-        PrefillPlan plan = planned == null ? ringOnly(cache, spareBytes, sizing, pinnedShare, settings.borrow()) : planned;
+        PrefillPlan plan =
+                planned == null ? ringOnly(cache, spareBytes, sizing, pinnedShare, settings.borrow()) : planned;
         int groupSize = groupSize(plan.ringBytes(), stride);
         long spareOffset = memory.bytes() - spareBytes;
 
@@ -130,8 +131,7 @@ public final class ExpertTiers {
                         settings.stagerSleeps(),
                         new PrefillTiming(settings.timing())));
         StreamedPass streamed = new StreamedPass(cache, blobs, scheduler, streamTable, plan, spareOffset, groupSize);
-        FetchedPass fetched =
-                own(owned, new FetchedPass(device, cache, blobs, scheduler, spareOffset, SPARE_SLOTS));
+        FetchedPass fetched = own(owned, new FetchedPass(device, cache, blobs, scheduler, spareOffset, SPARE_SLOTS));
         SharedSteps shared = own(owned, SharedSteps.create(device, cache, table, pulled, pullSlots));
         PromptShare prompts = null;
         Supplier<ExpertWorkers> workers = misses.workers();
@@ -261,8 +261,7 @@ public final class ExpertTiers {
             double pinnedShare,
             long spareBytes) {
         try {
-            SlotPlan slots =
-                    SlotPlan.fit(layout, profile.ranking(), memory.bytes() - spareBytes, settings.slots());
+            SlotPlan slots = SlotPlan.fit(layout, profile.ranking(), memory.bytes() - spareBytes, settings.slots());
             return PrefillPlan.of(
                     new PrefillPlan.Case(
                             slots,

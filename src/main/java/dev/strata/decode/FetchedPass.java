@@ -4,8 +4,8 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import dev.strata.device.Buffer;
 import dev.strata.device.Device;
-import dev.strata.device.Routing;
 import dev.strata.device.ExpertGroups;
+import dev.strata.device.Routing;
 import dev.strata.device.Stream;
 import dev.strata.expert.SlotCache;
 import dev.strata.prefill.PrefillScheduler;
@@ -113,8 +113,7 @@ final class FetchedPass implements AutoCloseable {
         Buffer read = room(4L * (choices + guesses));
         device.copyToHost(groups.routing().ids(), 0, read.host().asSlice(0, 4L * choices), groups.stream());
         if (later != null) {
-            device.copyToHost(
-                    later.ids(), 0, read.host().asSlice(4L * choices, 4L * guesses), groups.stream());
+            device.copyToHost(later.ids(), 0, read.host().asSlice(4L * choices, 4L * guesses), groups.stream());
         }
         groups.stream().synchronize();
         guessed = unreachable(guessLayer, read, choices, guesses, table);

@@ -2,16 +2,16 @@ package dev.strata.decode;
 
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.ExpertArena;
+import dev.strata.expert.FileReads;
 import dev.strata.expert.PinnedRanges;
+import dev.strata.expert.ReadCounters;
 import dev.strata.expert.SlotCache;
 import dev.strata.expert.TieredExpertSource;
 import dev.strata.prefill.BlobPlaces;
 import dev.strata.prefill.StageSource;
 import java.lang.foreign.MemorySegment;
-import org.jspecify.annotations.Nullable;
-import dev.strata.expert.FileReads;
-import dev.strata.expert.ReadCounters;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** Where every blob is: in a slot, in registered RAM, in other RAM, or in a file. */
 final class PlacedBlobs implements BlobPlaces, StageSource {

@@ -229,12 +229,7 @@ final class PromptShare implements AutoCloseable {
         }
         measured = null;
         boolean before = gate.decided();
-        gate.took(
-                helped,
-                others,
-                computed.millisSince(begun),
-                helperNanos / 1e6,
-                done.millisSince(begun));
+        gate.took(helped, others, computed.millisSince(begun), helperNanos / 1e6, done.millisSince(begun));
         if (gate.decided() && !before) {
             LOG.info(
                     "short prompts: layers with the processor's help take {} of the time without: it {}",

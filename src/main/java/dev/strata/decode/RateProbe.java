@@ -48,15 +48,13 @@ final class RateProbe {
         return measured == 0 ? 1 : times[measured / 2];
     }
 
-    private static double once(
-            ExpertWorkers workers, ExpertLayout shape, int[] experts, long[] addresses, int count) {
+    private static double once(ExpertWorkers workers, ExpertLayout shape, int[] experts, long[] addresses, int count) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment ids = arena.allocateFrom(JAVA_INT, Arrays.copyOf(experts, count));
             MemorySegment in = arena.allocate(4L * shape.hidden(), 64);
             MemorySegment results = arena.allocate(4L * shape.hidden() * count, 64);
             long start = System.nanoTime();
-            workers.compute(
-                    shape, experts, addresses, count, ids.address(), 1, count, in.address(), results.address());
+            workers.compute(shape, experts, addresses, count, ids.address(), 1, count, in.address(), results.address());
             return (System.nanoTime() - start) / (double) count;
         }
     }

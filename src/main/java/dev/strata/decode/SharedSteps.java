@@ -85,16 +85,7 @@ final class SharedSteps implements AutoCloseable {
                 device.fill(state, 0, 16, 0, stream);
                 stream.synchronize();
             }
-            return new SharedSteps(
-                    device,
-                    cache,
-                    table,
-                    planned,
-                    spare.address(),
-                    spares,
-                    pulls,
-                    state,
-                    owned);
+            return new SharedSteps(device, cache, table, planned, spare.address(), spares, pulls, state, owned);
         } catch (RuntimeException failed) {
             Closing.all(owned);
             throw failed;
@@ -115,10 +106,9 @@ final class SharedSteps implements AutoCloseable {
                 hidden = Math.max(hidden, layout.layout(layer).hidden());
             }
             long rowBytes = 4L * hidden;
-            Buffer question = own(
-                    made, device.allocatePinned(MissShare.QUESTION_HEADER + UsageLog.ROWS * rowBytes, "questions"));
-            Buffer answer =
-                    own(made, device.allocatePinned(MissShare.ANSWER_HEADER + mostPairs * rowBytes, "answers"));
+            Buffer question =
+                    own(made, device.allocatePinned(MissShare.QUESTION_HEADER + UsageLog.ROWS * rowBytes, "questions"));
+            Buffer answer = own(made, device.allocatePinned(MissShare.ANSWER_HEADER + mostPairs * rowBytes, "answers"));
             question.host().fill((byte) 0);
             answer.host().fill((byte) 0);
             long bytes = 2L * (PcieShare.MOST_MISSES + 1);
@@ -127,8 +117,8 @@ final class SharedSteps implements AutoCloseable {
             Event copied = own(made, device.newEvent());
             AtomicReference<int @Nullable []> fresh =
                     new AtomicReference<>(share.table().clone());
-            ExpertPool pool = new ExpertPool(
-                    layout, workers, blobs, new Refining(share, fresh), question.host(), answer.host());
+            ExpertPool pool =
+                    new ExpertPool(layout, workers, blobs, new Refining(share, fresh), question.host(), answer.host());
             host = new Host(
                     pool,
                     shares,

@@ -65,9 +65,7 @@ final class StreamedPass {
 
     /** Address of the lent memory for activations, 0 while there is none. */
     long lentMemory() {
-        return ring == null || plan.chunkBytes() == 0
-                ? 0
-                : cache.buffer().address() + ringBase + plan.chunkOffset();
+        return ring == null || plan.chunkBytes() == 0 ? 0 : cache.buffer().address() + ringBase + plan.chunkOffset();
     }
 
     /** Takes the loan unless it is out already; true when it was taken now. */

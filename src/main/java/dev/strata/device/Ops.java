@@ -204,12 +204,7 @@ public interface Ops {
      * @param room for [rows, hidden]
      */
     default void allExperts(
-            ExpertLayer layer,
-            @Nullable SharedExpert shared,
-            Tensor in,
-            Routing routing,
-            Tensor room,
-            Residual into) {
+            ExpertLayer layer, @Nullable SharedExpert shared, Tensor in, Routing routing, Tensor room, Residual into) {
         experts(layer, in, routing, room);
         if (shared != null) {
             sharedExpert(shared, in, room);

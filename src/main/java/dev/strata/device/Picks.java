@@ -71,7 +71,8 @@ public final class Picks {
     }
 
     /** Computes a row of results on the host from {@code vocabulary} float32 logits. */
-    public static void compute(MemorySegment logits, int vocabulary, float inverseTemperature, float uniform, MemorySegment result) {
+    public static void compute(
+            MemorySegment logits, int vocabulary, float inverseTemperature, float uniform, MemorySegment result) {
         float[] values = logits.toArray(JAVA_FLOAT);
         int likeliest = 0;
         int notFinite = 0;

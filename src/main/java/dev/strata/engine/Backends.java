@@ -80,8 +80,7 @@ public final class Backends {
     /** Threads that compute missed experts beside a card. */
     static ExpertWorkers workers(Options options) {
         TierOptions.Misses misses = options.tiers().misses();
-        CpuTopology topology =
-                CpuTopology.read(OperatingSystem.current().affinity());
+        CpuTopology topology = CpuTopology.read(OperatingSystem.current().affinity());
         List<Integer> cores = topology.cores(
                 switch (misses.affinity()) {
                     case ALL -> CpuTopology.Choice.ALL;

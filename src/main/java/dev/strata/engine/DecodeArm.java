@@ -75,14 +75,13 @@ public record DecodeArm(double gib, Share share) {
     /** The options with this arm's settings. */
     Options apply(Options options) {
         TierOptions.Misses standard = options.tiers().misses();
-        OptionalDouble link =
-                switch (share) {
-                    case POOL -> OptionalDouble.of(0);
-                    case LINK, IN_PLACE -> OptionalDouble.of(1);
-                    case BOTH -> OptionalDouble.empty();
-                };
-        TierOptions tiers = options.tiers()
-                .withMisses(new TierOptions.Misses(link, standard.poolWorkers(), standard.affinity()));
+        OptionalDouble link = switch (share) {
+            case POOL -> OptionalDouble.of(0);
+            case LINK, IN_PLACE -> OptionalDouble.of(1);
+            case BOTH -> OptionalDouble.empty();
+        };
+        TierOptions tiers =
+                options.tiers().withMisses(new TierOptions.Misses(link, standard.poolWorkers(), standard.affinity()));
         if (gib > 0) {
             tiers = tiers.withVramLimitGib(gib);
         } else if (gib == 0) {

@@ -58,8 +58,7 @@ public final class DecodeBenchmark {
         this(options, warmUp, steps, locality, Backends::create);
     }
 
-    DecodeBenchmark(
-            Options options, int warmUp, int steps, double locality, Function<Options, Backend> backends) {
+    DecodeBenchmark(Options options, int warmUp, int steps, double locality, Function<Options, Backend> backends) {
         this.backends = backends;
         this.options = options;
         this.warmUp = warmUp;
@@ -233,8 +232,7 @@ public final class DecodeBenchmark {
     /** Counters of a placement at one moment. */
     private record Marks(long hitBytes, long missBytes, long swaps) {
         static Marks of(DevicePlacement placement) {
-            return new Marks(
-                    placement.usage().hitBytes(), placement.usage().missBytes(), placement.swapped());
+            return new Marks(placement.usage().hitBytes(), placement.usage().missBytes(), placement.swapped());
         }
 
         Marks minus(Marks other) {

@@ -35,13 +35,12 @@ record DecodeBound(double vram, double link, double ram, long mixerBytes) {
 
     /** Seconds of a step that reads so many expert bytes from slots and misses so many, which {@code share} brings. */
     double seconds(double hitBytes, double missBytes, DecodeArm.Share share) {
-        double missed =
-                switch (share) {
-                    case POOL -> missBytes / ram;
-                    case LINK, IN_PLACE -> missBytes / Math.min(link, ram);
-                        // The best split: what the link brings counts against the RAM's rate too.
-                    case BOTH -> missBytes / ram;
-                };
+        double missed = switch (share) {
+            case POOL -> missBytes / ram;
+            case LINK, IN_PLACE -> missBytes / Math.min(link, ram);
+            // The best split: what the link brings counts against the RAM's rate too.
+            case BOTH -> missBytes / ram;
+        };
         return mixerBytes / vram + Math.max(hitBytes / vram, missed);
     }
 

@@ -21,13 +21,7 @@ final class Decoding {
     private @Nullable Sequence last;
 
     /** @param alone every step takes one sequence, in turn */
-    Decoding(
-            Model model,
-            Passes passes,
-            Outcomes outcomes,
-            Drafting drafting,
-            EngineCounters counters,
-            boolean alone) {
+    Decoding(Model model, Passes passes, Outcomes outcomes, Drafting drafting, EngineCounters counters, boolean alone) {
         this.alone = alone;
         this.model = model;
         this.passes = passes;

@@ -99,7 +99,8 @@ final class EngineParts implements AutoCloseable {
         Delivery delivery = new Delivery();
         Passes passes = new Passes(model, logitRows);
         int spare = Math.max(0, model.slots() - options.parallel() - 1);
-        SequenceStore store = new SequenceStore(model, recurrent, Math.min(options.checkpoints(), spare), options.parallel());
+        SequenceStore store =
+                new SequenceStore(model, recurrent, Math.min(options.checkpoints(), spare), options.parallel());
         Outcomes outcomes = new Outcomes(text, delivery, counters, settings.experts());
         Drafting drafting = new Drafting(model, passes, speculation, MOST_DRAFTING);
         Stops stops = new Stops(recurrent, options.checkpointEvery());

@@ -27,11 +27,11 @@ import dev.strata.expert.TieredExpertSource;
 import dev.strata.format.ModelFiles;
 import dev.strata.format.TensorEntry;
 import dev.strata.memory.Bytes;
+import dev.strata.model.Hyperparameters;
 import dev.strata.model.Model;
+import dev.strata.model.ModelConfigReader;
 import dev.strata.model.ModelLoader;
 import dev.strata.model.ModelOptions;
-import dev.strata.model.Hyperparameters;
-import dev.strata.model.ModelConfigReader;
 import dev.strata.model.NgramTables;
 import dev.strata.model.ngram.NgramTable;
 import dev.strata.prefill.PromptRoomException;
@@ -79,7 +79,11 @@ final class ExpertHome implements AutoCloseable {
      * @param chunk rows of a pass that were planned, 0 as the options say
      * @param table the n-gram table that the model reads, if it has one
      */
-    record Loaded(Model model, ExpertHome home, int chunk, @Nullable NgramTable table) {}
+    record Loaded(
+            Model model,
+            ExpertHome home,
+            int chunk,
+            @Nullable NgramTable table) {}
 
     /**
      * Loads.
@@ -172,8 +176,7 @@ final class ExpertHome implements AutoCloseable {
             weights += tensor.bytes();
         }
         // Types that the card does not read are stored as wider ones, at most twice as wide where it matters.
-        long work =
-                rows * TierSettings.rowBytes(files) + options.tiers().vramReserveMib() * Bytes.MIB;
+        long work = rows * TierSettings.rowBytes(files) + options.tiers().vramReserveMib() * Bytes.MIB;
         return weights + weights / 4 + work < device.freeBytes();
     }
 
@@ -198,7 +201,8 @@ final class ExpertHome implements AutoCloseable {
         int rows = leastRows(options);
         Hyperparameters.Ngram shape = ModelConfigReader.hyperparameters(files).ngram();
         // The first one was closed with its model.
-        NgramTable again = table == null || shape == null ? null : NgramTables.open(files, shape, TierSettings.ngram(options));
+        NgramTable again =
+                table == null || shape == null ? null : NgramTables.open(files, shape, TierSettings.ngram(options));
         Loaded small = place(files, backend, device, options, room.withMaxRows(rows), source, again, true);
         return new Loaded(small.model(), small.home(), rows, again);
     }

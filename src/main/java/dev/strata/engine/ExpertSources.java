@@ -172,8 +172,7 @@ final class ExpertSources {
         }
         ExpertSource rest = ahead(file(files, stored), options);
         try {
-            return TieredExpertSource.budget(
-                    rest, profile.ranking(), budget, READERS, progress());
+            return TieredExpertSource.budget(rest, profile.ranking(), budget, READERS, progress());
         } catch (RuntimeException failed) {
             rest.close();
             throw failed;

@@ -59,7 +59,8 @@ public record FileArm(boolean mapped, int batch, boolean keepView, int chunk, bo
             switch (words[i]) {
                 case "view" -> view = true;
                 case "decode" -> decode = true;
-                default -> throw new IllegalArgumentException(name + ": an arm has +view and +decode, not +" + words[i]);
+                default ->
+                    throw new IllegalArgumentException(name + ": an arm has +view and +decode, not +" + words[i]);
             }
         }
         try {

@@ -77,11 +77,9 @@ public final class LinkBenchmark {
                     "seconds", seconds(start),
                     "device", device.description()));
             LinkProbe.link(device, arena)
-                    .forEach((bytes, rate) ->
-                            results.accept(Map.of("what", "link", "bytes", bytes, "gb_per_s", rate)));
+                    .forEach((bytes, rate) -> results.accept(Map.of("what", "link", "bytes", bytes, "gb_per_s", rate)));
             int threads = Runtime.getRuntime().availableProcessors();
-            results.accept(
-                    Map.of("what", "ram", "threads", threads, "gb_per_s_copied", LinkProbe.ram(arena, threads)));
+            results.accept(Map.of("what", "ram", "threads", threads, "gb_per_s_copied", LinkProbe.ram(arena, threads)));
             for (PromptArm arm : arms) {
                 results.accept(arm(device, arena, arm));
             }

@@ -64,10 +64,19 @@ public final class ModelSession implements AutoCloseable {
                 EngineOptions engine =
                         options.engine().withChunk(TierSettings.chunk(options, Backends.device(backend)));
                 Hyperparameters sizes = ModelConfigReader.hyperparameters(files);
-                NgramTable table = sizes.ngram() == null ? null : NgramTables.open(files, sizes.ngram(), TierSettings.ngram(options));
+                NgramTable table = sizes.ngram() == null
+                        ? null
+                        : NgramTables.open(files, sizes.ngram(), TierSettings.ngram(options));
                 ExpertHome.Loaded loaded =
                         ExpertHome.load(files, backend, options, room(engine, config, context), table);
-                return new ModelSession(files, backend, loaded.model(), loaded.home(), loaded.table(), context, loaded.chunk() > 0 ? loaded.chunk() : engine.chunk());
+                return new ModelSession(
+                        files,
+                        backend,
+                        loaded.model(),
+                        loaded.home(),
+                        loaded.table(),
+                        context,
+                        loaded.chunk() > 0 ? loaded.chunk() : engine.chunk());
             } catch (RuntimeException | Error e) {
                 backend.close();
                 throw e;

@@ -29,11 +29,7 @@ final class Outcomes {
     private final Supplier<@Nullable ExpertTotals> experts;
     private final List<Delta> deltas = new ArrayList<>();
 
-    Outcomes(
-            TextSide text,
-            Delivery delivery,
-            EngineCounters counters,
-            Supplier<@Nullable ExpertTotals> experts) {
+    Outcomes(TextSide text, Delivery delivery, EngineCounters counters, Supplier<@Nullable ExpertTotals> experts) {
         this.experts = experts;
         this.text = text;
         this.delivery = delivery;
@@ -80,7 +76,8 @@ final class Outcomes {
         int cached = Math.max(0, request.cachedTokens);
         Usage usage = new Usage(sequence.promptLength, cached, sequence.generated(), sequence.answer.reasoningTokens());
         String stop = reason == FinishReason.STOP ? sequence.answer.stopString() : null;
-        request.deliver(delivery, new Delta.Finished(sequence.choice, told, usage, timings(sequence, cached, now), stop));
+        request.deliver(
+                delivery, new Delta.Finished(sequence.choice, told, usage, timings(sequence, cached, now), stop));
         (reason == FinishReason.CANCELLED ? counters.cancelled : counters.finished).increment();
         RequestLog.ended(sequence, told.name().toLowerCase(Locale.ROOT), experts.get(), now);
     }

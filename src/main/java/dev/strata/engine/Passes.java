@@ -82,7 +82,8 @@ final class Passes implements AutoCloseable {
             all[i] = i;
         }
         Batch batch = new Batch(tokens, segments(parts), hold);
-        picked = model.picks() && parts.stream().allMatch(part -> part.sequence().sampler.picks());
+        picked = model.picks()
+                && parts.stream().allMatch(part -> part.sequence().sampler.picks());
         pickedRows = rows;
         if (picked) {
             for (Part part : parts) {

@@ -193,8 +193,7 @@ final class PrefixTree {
         Set<Checkpoint> covered = covered();
         Checkpoint oldest = null;
         for (Checkpoint checkpoint : checkpoints) {
-            boolean live =
-                    checkpoint.position > requester && isLive(checkpoint.node) && !covered.contains(checkpoint);
+            boolean live = checkpoint.position > requester && isLive(checkpoint.node) && !covered.contains(checkpoint);
             if (checkpoint.pins == 0
                     && checkpoint != stays
                     && !live
@@ -283,9 +282,7 @@ final class PrefixTree {
         for (PrefixNode child : node.children) {
             if (!child.children.isEmpty()) {
                 oldest = oldestLeaf(child, allowed, oldest);
-            } else if (!pinned(child)
-                    && (oldest == null || child.lastUsed < oldest.lastUsed)
-                    && allowed.test(child)) {
+            } else if (!pinned(child) && (oldest == null || child.lastUsed < oldest.lastUsed) && allowed.test(child)) {
                 oldest = child;
             }
         }

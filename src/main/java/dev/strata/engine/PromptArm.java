@@ -103,7 +103,9 @@ public record PromptArm(String pinned, String sizing, int chunk, Map<String, Int
     }
 
     public String name() {
-        StringBuilder name = new StringBuilder(pinned.equals("0") ? "all" : pinned).append('/').append(sizing);
+        StringBuilder name = new StringBuilder(pinned.equals("0") ? "all" : pinned)
+                .append('/')
+                .append(sizing);
         if (chunk != 0) {
             name.append('@').append(chunk);
         }

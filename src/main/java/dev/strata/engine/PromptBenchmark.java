@@ -79,8 +79,12 @@ public final class PromptBenchmark {
         identity.put("what", "identity");
         identity.put("deterministic", options.engine().deterministic());
         identity.put("arms", arms.size());
-        identity.put("hashes_of_long_prompts", longHashes.stream().map(Integer::toHexString).toList());
-        identity.put("hashes_of_short_prompts", shortHashes.stream().map(Integer::toHexString).toList());
+        identity.put(
+                "hashes_of_long_prompts",
+                longHashes.stream().map(Integer::toHexString).toList());
+        identity.put(
+                "hashes_of_short_prompts",
+                shortHashes.stream().map(Integer::toHexString).toList());
         identity.put("same", same);
         results.accept(identity);
         return same || !options.engine().deterministic();
@@ -101,14 +105,18 @@ public final class PromptBenchmark {
             row.put("link_gb_per_s_by_bytes_of_a_copy", rates);
             row.put("ram_gb_per_s_copied", LinkProbe.ram(arena, threads));
             results.accept(row);
-            return rates.values().stream().mapToDouble(Double::doubleValue).max().orElse(0);
+            return rates.values().stream()
+                    .mapToDouble(Double::doubleValue)
+                    .max()
+                    .orElse(0);
         }
     }
 
     private Map<String, Object> arm(ModelFiles files, ExpertHome.Shared experts, PromptArm arm, boolean longFirst) {
         Options set = arm.apply(options);
         Hyperparameters sizes = ModelConfigReader.hyperparameters(files);
-        NgramTable rows = sizes.ngram() == null ? null : NgramTables.open(files, sizes.ngram(), TierSettings.ngram(set));
+        NgramTable rows =
+                sizes.ngram() == null ? null : NgramTables.open(files, sizes.ngram(), TierSettings.ngram(set));
         TimedNgramTable table = rows == null ? null : new TimedNgramTable(rows);
         int context = longPrompt + 64;
         try (Backend backend = Backends.create(set)) {
@@ -123,8 +131,8 @@ public final class PromptBenchmark {
             try (Arena arena = Arena.ofConfined()) {
                 Model model = loaded.model();
                 int chunk = loaded.chunk() > 0 ? loaded.chunk() : most;
-                PromptReader reader =
-                        new PromptReader(model, chunk, arena.allocate(4L * model.config().vocabulary(), 64));
+                PromptReader reader = new PromptReader(
+                        model, chunk, arena.allocate(4L * model.config().vocabulary(), 64));
                 return measure(reader, loaded.home().placement(), table, arm, chunk, longFirst);
             } finally {
                 loaded.model().close();

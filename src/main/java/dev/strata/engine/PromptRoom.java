@@ -95,7 +95,9 @@ final class PromptRoom {
         Batch batch = new Batch(new int[rows], List.of(new Batch.Segment(0, rows, 0, pages, 0, new int[0])), false);
         try (Arena arena = Arena.ofConfined()) {
             model.forward(
-                    batch, new int[] {rows - 1}, arena.allocate(4L * model.config().vocabulary(), 64));
+                    batch,
+                    new int[] {rows - 1},
+                    arena.allocate(4L * model.config().vocabulary(), 64));
         }
         model.clearSlot(0);
     }

@@ -36,7 +36,8 @@ final class SelfTestRecord {
     }
 
     static SelfTestRecord in(Path folder, String key) {
-        String name = UUID.nameUUIDFromBytes(key.getBytes(StandardCharsets.UTF_8)).toString();
+        String name =
+                UUID.nameUUIDFromBytes(key.getBytes(StandardCharsets.UTF_8)).toString();
         return new SelfTestRecord(folder.resolve("self-test"), name);
     }
 

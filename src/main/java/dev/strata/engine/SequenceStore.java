@@ -143,8 +143,7 @@ final class SequenceStore {
             for (Checkpoint checkpoint : node.checkpoints) {
                 if (checkpoint.position <= match.length()) {
                     checkpoint.pins++;
-                    states.add(new HeldPrefix.State(
-                            checkpoint.position, checkpoint.root, checkpoint.slot, checkpoint));
+                    states.add(new HeldPrefix.State(checkpoint.position, checkpoint.root, checkpoint.slot, checkpoint));
                 }
             }
         }

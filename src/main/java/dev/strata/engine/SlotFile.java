@@ -39,7 +39,11 @@ record SlotFile(byte[] fingerprint, String maker, StateSizes sizes, int[] tokens
     ByteBuffer head() {
         byte[] name = maker.getBytes(StandardCharsets.UTF_8);
         ByteBuffer head = little(FIXED_BYTES + name.length + 4 * tokens.length + 8 * states.size());
-        head.put(MAGIC).putInt(VERSION).putInt(tokens.length).putLong(sizes.page()).putLong(sizes.slot());
+        head.put(MAGIC)
+                .putInt(VERSION)
+                .putInt(tokens.length)
+                .putLong(sizes.page())
+                .putLong(sizes.slot());
         head.putInt(states.size()).put(fingerprint).putInt(name.length).put(name);
         for (int token : tokens) {
             head.putInt(token);

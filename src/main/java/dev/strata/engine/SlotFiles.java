@@ -46,12 +46,15 @@ final class SlotFiles {
                 throw new ApiException(new ApiError(
                         ApiError.Kind.INVALID_REQUEST, "slot_empty", "nothing is cached of slot " + place, "id_slot"));
             }
-            write(name, new SlotFile(
-                    folder.fingerprint().get(),
-                    folder.maker(),
-                    sizes(),
-                    Arrays.copyOf(text, prefix.length()),
-                    prefix.states()), prefix);
+            write(
+                    name,
+                    new SlotFile(
+                            folder.fingerprint().get(),
+                            folder.maker(),
+                            sizes(),
+                            Arrays.copyOf(text, prefix.length()),
+                            prefix.states()),
+                    prefix);
             return prefix.length();
         } catch (IOException e) {
             throw new UncheckedIOException("slot file " + folder.path().resolve(name) + " cannot be written", e);
@@ -66,8 +69,8 @@ final class SlotFiles {
         try (FileChannel file = FileChannel.open(folder.path().resolve(name), StandardOpenOption.READ)) {
             SlotFile head = SlotFile.read(file, name);
             check(head, file.size(), name);
-            HeldPrefix room =
-                    loop.call(() -> store.room(head.tokens().length, head.states())).orElseThrow(() -> noRoom(head.tokens().length));
+            HeldPrefix room = loop.call(() -> store.room(head.tokens().length, head.states()))
+                    .orElseThrow(() -> noRoom(head.tokens().length));
             boolean whole = false;
             try {
                 read(file, head, room, name);
@@ -86,7 +89,10 @@ final class SlotFiles {
             return head.tokens().length;
         } catch (NoSuchFileException e) {
             throw new ApiException(new ApiError(
-                    ApiError.Kind.NOT_FOUND, "slot_file_not_found", "there is no slot file '" + name + "'", "filename"));
+                    ApiError.Kind.NOT_FOUND,
+                    "slot_file_not_found",
+                    "there is no slot file '" + name + "'",
+                    "filename"));
         } catch (IOException e) {
             throw SlotFile.bad(name, String.valueOf(e.getMessage()));
         }
@@ -112,8 +118,10 @@ final class SlotFiles {
     }
 
     private void check(SlotFile head, long bytes, String name) {
-        if (!head.sizes().equals(sizes()) || !Arrays.equals(head.fingerprint(), folder.fingerprint().get())) {
-            String other = head.maker().equals(folder.maker()) ? "with other weights or another layout" : "not by this one";
+        if (!head.sizes().equals(sizes())
+                || !Arrays.equals(head.fingerprint(), folder.fingerprint().get())) {
+            String other =
+                    head.maker().equals(folder.maker()) ? "with other weights or another layout" : "not by this one";
             throw SlotFile.bad(
                     name, "it was saved by " + head.maker() + ", " + other + "; this server runs " + folder.maker());
         }
@@ -143,7 +151,10 @@ final class SlotFiles {
                     put(file, fetched(buffer.asSlice(0, sizes.page()), piece -> model.readPage(page, piece)), sum);
                 }
                 for (HeldPrefix.State state : prefix.states()) {
-                    put(file, fetched(buffer.asSlice(0, sizes.slot()), piece -> model.readSlot(state.slot(), piece)), sum);
+                    put(
+                            file,
+                            fetched(buffer.asSlice(0, sizes.slot()), piece -> model.readSlot(state.slot(), piece)),
+                            sum);
                 }
                 put(file, SlotFile.little(4).putInt((int) sum.getValue()).flip(), new CRC32C());
             }

@@ -17,7 +17,10 @@ import org.jspecify.annotations.Nullable;
  * @param maker makes blobs from what the slices hold; null when that is the blob itself
  */
 public record BlobSlices(
-        ExpertLayout layout, List<List<FileSlice>> slices, List<float[]> scales, @Nullable Maker maker) {
+        ExpertLayout layout,
+        List<List<FileSlice>> slices,
+        List<float[]> scales,
+        @Nullable Maker maker) {
     /** Makes the matrices of a blob from bytes that were read. */
     public interface Maker {
         /** Writes gate, up and down to the start of {@code blob}. */

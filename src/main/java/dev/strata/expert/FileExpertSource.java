@@ -3,8 +3,8 @@ package dev.strata.expert;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertSource;
 import dev.strata.device.ExpertView;
-import dev.strata.os.BlockFile;
 import dev.strata.memory.Bytes;
+import dev.strata.os.BlockFile;
 import dev.strata.os.BlockFiles;
 import dev.strata.os.HostPages;
 import java.io.IOException;
@@ -104,8 +104,7 @@ public final class FileExpertSource implements ExpertSource, FileReads {
     }
 
     /** Reads what the blobs are made from to memory of our own, then makes them. */
-    private void make(
-            BlobSlices blobs, BlobSlices.Maker maker, int[] experts, int count, MemorySegment[] targets) {
+    private void make(BlobSlices blobs, BlobSlices.Maker maker, int[] experts, int count, MemorySegment[] targets) {
         long[] starts = new long[count + 1];
         for (int i = 0; i < count; i++) {
             starts[i + 1] = Bytes.roundUp(starts[i] + blobs.readBytes(experts[i]), 64);

@@ -113,13 +113,9 @@ public final class TensorTable implements AutoCloseable {
             return length == 0
                     ? MemorySegment.ofArray(new byte[0])
                     : channel.map(
-                            FileChannel.MapMode.READ_ONLY,
-                            range.start,
-                            length,
-                            range.experts ? expertArena : arena);
+                            FileChannel.MapMode.READ_ONLY, range.start, length, range.experts ? expertArena : arena);
         } catch (IOException exception) {
-            throw new ModelFormatException(
-                    range.file + ": cannot be mapped: " + exception.getMessage(), exception);
+            throw new ModelFormatException(range.file + ": cannot be mapped: " + exception.getMessage(), exception);
         }
     }
 

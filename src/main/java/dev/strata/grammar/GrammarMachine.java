@@ -151,8 +151,9 @@ final class GrammarMachine {
         if (seen.add(stack)) {
             open.add(stack);
             if (seen.size() > MOST_STACKS) {
-                throw new GrammarException("more than " + MOST_STACKS
-                        + " rules could go on at one place: too many optional properties, or a rule that calls itself before it reads anything (left recursion)");
+                throw new GrammarException(
+                        "more than " + MOST_STACKS
+                                + " rules could go on at one place: too many optional properties, or a rule that calls itself before it reads anything (left recursion)");
             }
         }
     }

@@ -36,7 +36,8 @@ final class LookAhead {
      * @param used experts that a row uses
      */
     static LookAhead to(Workspace workspace, RouterShape shape, Weight router, ExpertLayer layer, int used) {
-        return new LookAhead(workspace, shape, router, layer, workspace.backend().routing(MOST_ROWS, used));
+        return new LookAhead(
+                workspace, shape, router, layer, workspace.backend().routing(MOST_ROWS, used));
     }
 
     /** Tells the next layer's experts what they will probably be asked for; {@code x} is what this layer's router reads. */

@@ -94,8 +94,8 @@ public final class NgramTables {
         for (int head = 0; head < ngram.heads(); head++) {
             long end = ngram.offsets().get(head) + ngram.sizes().get(head);
             if (end > rows) {
-                throw new ModelFormatException(files.path() + ": the n-gram table has " + rows + " rows, head " + head
-                        + " needs " + end);
+                throw new ModelFormatException(
+                        files.path() + ": the n-gram table has " + rows + " rows, head " + head + " needs " + end);
             }
         }
         if (files.makesTensors() && access != Access.RAM && tensors.size() == 1) {

@@ -32,12 +32,11 @@ final class LibC {
             bind("sched_getaffinity", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, ADDRESS));
 
     /** Number of sched_setattr, for which the C library may have no function; sched_getattr is the next one. -1: unknown here. */
-    private static final long SET_ATTRIBUTES =
-            switch (System.getProperty("os.arch")) {
-                case "amd64" -> 314;
-                case "aarch64" -> 274;
-                default -> -1;
-            };
+    private static final long SET_ATTRIBUTES = switch (System.getProperty("os.arch")) {
+        case "amd64" -> 314;
+        case "aarch64" -> 274;
+        default -> -1;
+    };
 
     /** Bytes of struct sched_attr in its first version. */
     private static final int ATTRIBUTE_BYTES = 48;

@@ -6,7 +6,8 @@ import java.util.concurrent.locks.LockSupport;
 final class Backoff {
     private static final int ENOUGH_PROCESSORS = 8;
 
-    // With processors to spare some hundred microseconds: a stager's thread waits about 80 for its next buffer while the link is full, and
+    // With processors to spare some hundred microseconds: a stager's thread waits about 80 for its next buffer while
+    // the link is full, and
     // a sleep of 20 takes 100.
     private static final int SPINS = Runtime.getRuntime().availableProcessors() >= ENOUGH_PROCESSORS ? 3000 : 200;
     private static final long SLEEP_NANOS = 20_000;

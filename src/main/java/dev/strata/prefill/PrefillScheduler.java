@@ -79,12 +79,24 @@ public final class PrefillScheduler implements AutoCloseable {
         // A copy that is queued late leaves the link idle, so the issuer does not sleep where a core can be spared for
         // it.
         boolean spare = Runtime.getRuntime().availableProcessors() >= CORES_FOR_ISSUER;
-        threads.start("expert-issuer", machine::step, () -> !machine.running() || machine.waitsForRoom(), -1, sleeps && !spare, 1);
+        threads.start(
+                "expert-issuer",
+                machine::step,
+                () -> !machine.running() || machine.waitsForRoom(),
+                -1,
+                sleeps && !spare,
+                1);
         if (stager != null) {
             int[] cpus = StreamThreads.cpus(sizing.threads());
             for (int i = 0; i < sizing.threads(); i++) {
                 StagerWorker worker = new StagerWorker(stager);
-                threads.start("stager-" + i, worker::step, worker::idle, i < cpus.length ? cpus[i] : -1, sleeps, sizing.threads());
+                threads.start(
+                        "stager-" + i,
+                        worker::step,
+                        worker::idle,
+                        i < cpus.length ? cpus[i] : -1,
+                        sleeps,
+                        sizing.threads());
             }
         }
         return new PrefillScheduler(device, stager, issuer, threads, fence, timing);

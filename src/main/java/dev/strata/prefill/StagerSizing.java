@@ -54,13 +54,7 @@ public record StagerSizing(
      * @param slots slots that the cache will have; 0 when that does not matter
      */
     public record Case(
-            double unpinned,
-            double unpinnedInRam,
-            Source source,
-            boolean fused,
-            int cpus,
-            long blobBytes,
-            int slots) {
+            double unpinned, double unpinnedInRam, Source source, boolean fused, int cpus, long blobBytes, int slots) {
         public Case(double unpinned, double unpinnedInRam, Source source, boolean fused, int cpus, long blobBytes) {
             this(unpinned, unpinnedInRam, source, fused, cpus, blobBytes, 0);
         }

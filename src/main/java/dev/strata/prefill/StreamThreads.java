@@ -37,8 +37,7 @@ final class StreamThreads implements AutoCloseable {
         threads.add(Thread.ofPlatform().daemon().name(name).start(() -> run(name, step, settled, cpu, sleeps, alike)));
     }
 
-    private void run(
-            String name, BooleanSupplier step, BooleanSupplier settled, int cpu, boolean sleeps, int alike) {
+    private void run(String name, BooleanSupplier step, BooleanSupplier settled, int cpu, boolean sleeps, int alike) {
         device.attachThread();
         if (cpu >= 0) {
             Outcome bound = OperatingSystem.current().bindThread(cpu);

@@ -82,7 +82,9 @@ public final class Sampler {
     public void pickSettings(int ahead, MemorySegment target, int row) {
         boolean draws = !settings.greedy() && !sorted();
         target.setAtIndex(
-                ValueLayout.JAVA_FLOAT, (long) row * Picks.SETTINGS, settings.greedy() ? 1 : 1 / settings.temperature());
+                ValueLayout.JAVA_FLOAT,
+                (long) row * Picks.SETTINGS,
+                settings.greedy() ? 1 : 1 / settings.temperature());
         target.setAtIndex(
                 ValueLayout.JAVA_FLOAT,
                 (long) row * Picks.SETTINGS + 1,

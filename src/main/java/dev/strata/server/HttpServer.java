@@ -104,7 +104,8 @@ public final class HttpServer implements AutoCloseable {
                 threads,
                 metrics);
         int loopThreads = Math.clamp(Runtime.getRuntime().availableProcessors() / 4, 1, MAX_LOOPS);
-        EventLoopGroup loops = new MultiThreadIoEventLoopGroup(loopThreads, new LoopThreads(), NioIoHandler.newFactory());
+        EventLoopGroup loops =
+                new MultiThreadIoEventLoopGroup(loopThreads, new LoopThreads(), NioIoHandler.newFactory());
         Channel listening = bind(loops, new ServerChannels(dispatcher, connections, tls), options);
         return new HttpServer(
                 loops, threads, connections, dispatcher, active, listening, tls == null ? "http" : "https");

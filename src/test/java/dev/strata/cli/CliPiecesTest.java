@@ -116,7 +116,8 @@ class CliPiecesTest {
     void everyFlagOfTheServerIsExplained() throws IOException {
         StringBuilder pages = new StringBuilder(Files.readString(Path.of("README.md")));
         try (Stream<Path> docs = Files.list(Path.of("docs"))) {
-            for (Path page : docs.filter(path -> path.toString().endsWith(".md")).toList()) {
+            for (Path page :
+                    docs.filter(path -> path.toString().endsWith(".md")).toList()) {
                 pages.append(Files.readString(page));
             }
         }

@@ -43,6 +43,7 @@ class GoldenChatTest {
     private static final String END = "<|im_end|>";
     private final ObjectMapper json = new ObjectMapper();
     private final HttpClient client = HttpClient.newHttpClient();
+
     @TempDir
     static Path folder = Path.of("");
 
@@ -128,7 +129,8 @@ class GoldenChatTest {
         Serving own = serving;
         try {
             serving = other;
-            assertEquals(saved.get("n_saved"), post("/slots/0?action=restore", file).get("n_restored"));
+            assertEquals(
+                    saved.get("n_saved"), post("/slots/0?action=restore", file).get("n_restored"));
             JsonNode again = post("/v1/chat/completions", body);
             assertEquals(first.at("/choices/0/message/content"), again.at("/choices/0/message/content"));
             int cached = again.at("/usage/prompt_tokens_details/cached_tokens").asInt();
@@ -148,10 +150,15 @@ class GoldenChatTest {
         String text = "A lake is a body of water. ".repeat(40);
         ObjectNode chat = json.createObjectNode().put("max_tokens", 2);
         chat.putArray("messages").addObject().put("role", "user").put("content", text);
-        ObjectNode responses = json.createObjectNode().put("max_output_tokens", 2).put("input", text + "1");
+        ObjectNode responses =
+                json.createObjectNode().put("max_output_tokens", 2).put("input", text + "1");
         ObjectNode completion = json.createObjectNode().put("max_tokens", 2).put("prompt", text + "2");
         ObjectNode messages = chat.deepCopy();
-        messages.withArray("messages").removeAll().addObject().put("role", "user").put("content", text + "3");
+        messages.withArray("messages")
+                .removeAll()
+                .addObject()
+                .put("role", "user")
+                .put("content", text + "3");
         assertReused("/v1/chat/completions", chat, "/usage/prompt_tokens_details/cached_tokens");
         assertReused("/v1/responses", responses, "/usage/input_tokens_details/cached_tokens");
         assertReused("/v1/completions", completion, "/usage/prompt_tokens_details/cached_tokens");
@@ -182,16 +189,20 @@ class GoldenChatTest {
             assertTrue(holder.get(part).asLong() > 0 && holder.get(part).asLong() < total, part + " in " + holder);
         }
         assertEquals(2, engine.get("slots").size());
-        assertEquals(Backends.instructionSet(Variables.defaults()), engine.get("cpu_isa").asText());
+        assertEquals(
+                Backends.instructionSet(Variables.defaults()),
+                engine.get("cpu_isa").asText());
         HttpResponse<String> slots = client.send(
-                HttpRequest.newBuilder(URI.create(serving.server().address() + "/slots")).build(),
+                HttpRequest.newBuilder(URI.create(serving.server().address() + "/slots"))
+                        .build(),
                 HttpResponse.BodyHandlers.ofString());
         assertTrue(json.readTree(slots.body()).get(0).get("n_tokens").asInt() > 0, slots.body());
     }
 
     private JsonNode status() throws IOException, InterruptedException {
         HttpResponse<String> response = client.send(
-                HttpRequest.newBuilder(URI.create(serving.server().address() + "/v1/status")).build(),
+                HttpRequest.newBuilder(URI.create(serving.server().address() + "/v1/status"))
+                        .build(),
                 HttpResponse.BodyHandlers.ofString());
         return json.readTree(response.body()).get("engine");
     }

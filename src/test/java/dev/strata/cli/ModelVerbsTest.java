@@ -1,11 +1,10 @@
 package dev.strata.cli;
 
-import java.util.Objects;
-import dev.strata.format.GoldenModels;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.strata.format.GoldenModels;
 import dev.strata.format.safetensors.JsonFile;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -14,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -61,7 +61,17 @@ class ModelVerbsTest {
     @Test
     void benchCountsWhatAStepMoves() {
         Run run = run(
-                "bench", "--model", SMALL, "--backend", "reference", "--prompt", "9", "--decode", "3", "--repeats", "1",
+                "bench",
+                "--model",
+                SMALL,
+                "--backend",
+                "reference",
+                "--prompt",
+                "9",
+                "--decode",
+                "3",
+                "--repeats",
+                "1",
                 "--json");
         assertEquals(0, run.code, run.err);
         Map<String, Object> json = JsonFile.parse("bench", run.out);

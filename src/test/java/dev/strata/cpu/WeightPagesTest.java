@@ -40,8 +40,7 @@ class WeightPagesTest {
             Weight copied = copying.weight(tensor);
             assertNotEquals(data.address(), copied.buffer().host().address());
             assertEquals(-1, copied.buffer().host().mismatch(data));
-            assertEquals(
-                    data.address(), reading.weight(tensor).buffer().host().address());
+            assertEquals(data.address(), reading.weight(tensor).buffer().host().address());
         }
     }
 

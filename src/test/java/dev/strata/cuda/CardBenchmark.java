@@ -46,8 +46,7 @@ public final class CardBenchmark {
         try (CudaBackend backend = Cards.open(options);
                 ModelFiles files = arguments[1].startsWith(SynthSpec.PREFIX)
                         ? ModelSource.open(Path.of(arguments[1]))
-                        : new SyntheticFiles(
-                                layers, QuantType.valueOf(arguments[1]), QuantType.valueOf(arguments[2]));
+                        : new SyntheticFiles(layers, QuantType.valueOf(arguments[1]), QuantType.valueOf(arguments[2]));
                 Arena arena = Arena.ofShared()) {
             System.out.println(backend.description());
             long start = System.nanoTime();

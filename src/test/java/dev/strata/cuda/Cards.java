@@ -33,7 +33,8 @@ public final class Cards {
     private static KernelImages compiled(CudaOptions options) {
         return new CompiledImages(
                 KernelSources.embedded(),
-                RuntimeCompiler.open(CudaLibraries.find(RuntimeCompiler.LIBRARY, options).orElseThrow()),
+                RuntimeCompiler.open(
+                        CudaLibraries.find(RuntimeCompiler.LIBRARY, options).orElseThrow()),
                 CompiledImages.userFolder());
     }
 

@@ -75,7 +75,10 @@ class CompiledImagesTest {
     void filesOfOneGenerationAreLeftOutElsewhere() {
         Recorder compiler = new Recorder("one");
         assertEquals(
-                2, new CompiledImages(SOURCES, compiler, folder).forComputeCapability(90).size());
+                2,
+                new CompiledImages(SOURCES, compiler, folder)
+                        .forComputeCapability(90)
+                        .size());
         assertEquals("sm_90a", CompiledImages.architecture(90));
         assertEquals("sm_80", CompiledImages.architecture(80));
     }

@@ -1,11 +1,11 @@
 package dev.strata.cuda;
 
-import dev.strata.format.GoldenModels;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.strata.device.KvFormat;
+import dev.strata.format.GoldenModels;
 import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
 import dev.strata.model.GoldenLogits;
@@ -129,8 +129,8 @@ class CudaLogitsTest {
         GoldenLogits.Case golden = run.golden();
         double share = share(golden, logits, Set.of());
         if (share >= 0.03) {
-            Set<Integer> flips = RoutingTrace.flips(
-                    run.folder(), run.options(), run.kv(), golden.prompt(), run.chunk());
+            Set<Integer> flips =
+                    RoutingTrace.flips(run.folder(), run.options(), run.kv(), golden.prompt(), run.chunk());
             System.out.println(run + ": other experts at positions " + flips);
             assertTrue(flips.size() <= golden.prompt().length / 20, () -> run + " flips at " + flips);
             double rest = share(golden, logits, flips);

@@ -25,8 +25,7 @@ class OtherThreadTest {
         float[] values = {1, 2, 3, 4};
         Tensor addend = backend.tensor(1, 4, "addend");
         Tensor into = backend.tensor(1, 4, "sum");
-        Batch batch = new Batch(
-                new int[1], List.of(new Batch.Segment(0, 1, 0, new int[1], 0, new int[0])), false);
+        Batch batch = new Batch(new int[1], List.of(new Batch.Segment(0, 1, 0, new int[1], 0, new int[0])), false);
         backend.ops().write(MemorySegment.ofArray(values), addend);
         backend.ops().write(MemorySegment.ofArray(values), into);
         backend.ops().pass("sum", batch, () -> backend.ops().add(addend, into));

@@ -1,6 +1,5 @@
 package dev.strata.cuda;
 
-import dev.strata.format.GoldenModels;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -29,6 +28,7 @@ import dev.strata.expert.PinSetting;
 import dev.strata.expert.PinnedRanges;
 import dev.strata.expert.SlotAdaptation;
 import dev.strata.expert.TieredExpertSource;
+import dev.strata.format.GoldenModels;
 import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
 import dev.strata.model.ExpertTensors;
@@ -96,7 +96,9 @@ class PlacedExpertsTest {
             for (int i = 0; i < resident.length; i++) {
                 worst = Math.max(worst, error(resident[i], placed[i]));
             }
-            assertTrue(worst < (deterministic ? 1e-2 : 2e-2), "pinned " + pin + ": largest difference " + worst + " of the logits' size");
+            assertTrue(
+                    worst < (deterministic ? 1e-2 : 2e-2),
+                    "pinned " + pin + ": largest difference " + worst + " of the logits' size");
             assertTrue(worst > 0, "the processor took no part");
         }
     }
@@ -185,7 +187,8 @@ class PlacedExpertsTest {
                     true,
                     false,
                     new SlotAdaptation(2, 4, 0.8f, 1.2f, 1),
-                    0, null,
+                    0,
+                    null,
                     2);
         }
     }
@@ -274,7 +277,12 @@ class PlacedExpertsTest {
                     DeferredPlacement deferred = DeferredPlacement.create(backend.device(), layout);
                     Model model = ModelLoader.load(files, backend, ROOM, deferred, null);
                     DevicePlacement placement = ExpertTiers.place(
-                            backend.device(), source, pinned, ExpertProfile.even(layout), setting.placement(), misses)) {
+                            backend.device(),
+                            source,
+                            pinned,
+                            ExpertProfile.even(layout),
+                            setting.placement(),
+                            misses)) {
                 deferred.become(placement);
                 float[][] logits = run(model, folder);
                 if (setting.slots() < layout.totalExperts() && setting.streamFrom() == STREAM_FROM) {

@@ -42,14 +42,21 @@ final class RoutingTrace {
         RoutingTrace card = new RoutingTrace();
         try (CudaBackend backend = Cards.open(options.withGraphs(false))) {
             CudaOps ops = (CudaOps) backend.ops();
-            card.run(folder, backend, (routing, count) -> ops.readIntegers(routing.ids().address(), count), kv, prompt, chunk);
+            card.run(
+                    folder,
+                    backend,
+                    (routing, count) -> ops.readIntegers(routing.ids().address(), count),
+                    kv,
+                    prompt,
+                    chunk);
         }
         RoutingTrace reference = new RoutingTrace();
         try (Backend backend = ReferenceBackend.create(1)) {
             reference.run(
                     folder,
                     backend,
-                    (routing, count) -> routing.ids().host().asSlice(0, 4L * count).toArray(JAVA_INT),
+                    (routing, count) ->
+                            routing.ids().host().asSlice(0, 4L * count).toArray(JAVA_INT),
                     KvFormat.F32,
                     prompt,
                     chunk);
@@ -71,8 +78,7 @@ final class RoutingTrace {
             remember(ids, arguments);
             return result;
         });
-        Backend watched =
-                around(Backend.class, backend, (result, arguments) -> result == backend.ops() ? ops : result);
+        Backend watched = around(Backend.class, backend, (result, arguments) -> result == backend.ops() ? ops : result);
         try (ModelFiles files = ModelFileOpener.open(folder);
                 Model model = ModelLoader.load(files, watched, new ModelOptions(256, 6, 2, kv, false))) {
             new LogitsRunner(model).append(prompt, chunk);
@@ -98,7 +104,8 @@ final class RoutingTrace {
 
     /** What is done with the result of a call. */
     private interface Then {
-        @Nullable Object apply(@Nullable Object result, Object[] arguments);
+        @Nullable
+        Object apply(@Nullable Object result, Object[] arguments);
     }
 
     private static <T> T around(Class<T> type, T real, Then then) {

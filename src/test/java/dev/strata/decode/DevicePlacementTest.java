@@ -314,7 +314,8 @@ class DevicePlacementTest {
                 assertEquals(List.of(), world.pass.wrong());
             }
         }
-        try (World world = new World(Integer.MAX_VALUE, 0, -1, settings(Integer.MAX_VALUE, true).withLoan(loan))) {
+        try (World world = new World(
+                Integer.MAX_VALUE, 0, -1, settings(Integer.MAX_VALUE, true).withLoan(loan))) {
             world.pass.scribble(512 * 300);
             world.pass.run(64, random);
             assertEquals(0, world.placement.cache().lent(), "there is room behind the last slot");
@@ -353,7 +354,18 @@ class DevicePlacementTest {
                 OptionalInt.of(24),
                 OptionalInt.of(3));
         return new PlacementSettings(
-                slots, 1000, 32, borrow, false, stager, true, true, new SlotAdaptation(2, 16, 0.8f, 1.5f, 2), 6, null, 4);
+                slots,
+                1000,
+                32,
+                borrow,
+                false,
+                stager,
+                true,
+                true,
+                new SlotAdaptation(2, 16, 0.8f, 1.5f, 2),
+                6,
+                null,
+                4);
     }
 
     /** A source that fails on demand. */

@@ -88,7 +88,9 @@ final class FakeMeeting {
         }
         for (int row = 0; row < rows; row++) {
             question.set(
-                    JAVA_FLOAT, MissShare.QUESTION_HEADER + 4L * share.layout().hidden() * row, 1000 * share.layer() + row);
+                    JAVA_FLOAT,
+                    MissShare.QUESTION_HEADER + 4L * share.layout().hidden() * row,
+                    1000 * share.layer() + row);
         }
         MemorySegment state = at(share.state().address(), 16);
         int number = state.get(JAVA_INT, 0) + 1;
@@ -116,7 +118,8 @@ final class FakeMeeting {
             if (processorHas(chosen[pair])) {
                 float want = FakeWorkers.result(chosen[pair], 1000 * share.layer() + pair / used);
                 float found = answer.get(
-                        JAVA_FLOAT, MissShare.ANSWER_HEADER + 4L * share.layout().hidden() * pair);
+                        JAVA_FLOAT,
+                        MissShare.ANSWER_HEADER + 4L * share.layout().hidden() * pair);
                 if (found != want && found != FakeWorkers.FAILED) {
                     wrong.add("layer " + share.layer() + " pair " + pair + " got " + found + " instead of " + want);
                 }

@@ -252,7 +252,9 @@ final class FakePass implements AutoCloseable {
 
         @Override
         public void answer(MissShare share) {
-            device.launch(stream, () -> wrong.addAll(java.util.Objects.requireNonNull(meeting).await()));
+            device.launch(
+                    stream,
+                    () -> wrong.addAll(java.util.Objects.requireNonNull(meeting).await()));
         }
 
         private void check(int expert, long address) {

@@ -6,6 +6,7 @@ import dev.strata.device.ExpertView;
 import dev.strata.device.fake.FakeDevice;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.BlobSlices;
+import dev.strata.expert.DriveProbe;
 import dev.strata.expert.ExpertProfile;
 import dev.strata.expert.FileExpertSource;
 import dev.strata.expert.FileReads;
@@ -16,6 +17,7 @@ import dev.strata.expert.ReadCounters;
 import dev.strata.expert.SlotAdaptation;
 import dev.strata.expert.TieredExpertSource;
 import dev.strata.format.QuantType;
+import dev.strata.os.OperatingSystem;
 import dev.strata.prefill.StagerSizing;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -26,15 +28,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
-import dev.strata.expert.DriveProbe;
-import dev.strata.os.OperatingSystem;
 import java.util.Arrays;
-import java.util.Map;
-import java.util.TreeMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.OptionalInt;
 import java.util.SplittableRandom;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -111,7 +111,12 @@ final class FileTierBench {
         for (int kib : CEILING_KIB) {
             double rate = DriveProbe.rate(file, kib << 10, depth, Math.min(bytes, 2L << 30));
             ceiling.put(kib, rate);
-            System.out.printf(Locale.ROOT, "| drive alone, %d readers | %.2f | | | %.1f | | |%n", depth, rate / 1e9, kib / 1024.0);
+            System.out.printf(
+                    Locale.ROOT,
+                    "| drive alone, %d readers | %.2f | | | %.1f | | |%n",
+                    depth,
+                    rate / 1e9,
+                    kib / 1024.0);
         }
         stream("mapped file", false, 8, 0, true, stacked);
         for (int batch : new int[] {1, 4, 8, 16}) {
@@ -147,20 +152,13 @@ final class FileTierBench {
         }
     }
 
-    private void stream(
-            String name, boolean unbuffered, int batch, double inRam, boolean view, List<BlobSlices> slices)
+    private void stream(String name, boolean unbuffered, int batch, double inRam, boolean view, List<BlobSlices> slices)
             throws IOException {
         stream(name, unbuffered, batch, inRam, view, slices, 0);
     }
 
     private void stream(
-            String name,
-            boolean unbuffered,
-            int batch,
-            double inRam,
-            boolean view,
-            List<BlobSlices> slices,
-            int answer)
+            String name, boolean unbuffered, int batch, double inRam, boolean view, List<BlobSlices> slices, int answer)
             throws IOException {
         OperatingSystem.current().forget(file);
         try (Arena arena = Arena.ofShared();

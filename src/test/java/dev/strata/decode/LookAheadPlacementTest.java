@@ -30,7 +30,18 @@ class LookAheadPlacementTest {
     @Test
     void guessesAreReadAheadAndNothingElseChanges() throws IOException {
         PlacementSettings settings = new PlacementSettings(
-                20, 1000, 32, true, false, StagerSizing.Overrides.NONE, true, false, SlotAdaptation.DEFAULTS, 6, null, 4);
+                20,
+                1000,
+                32,
+                true,
+                false,
+                StagerSizing.Overrides.NONE,
+                true,
+                false,
+                SlotAdaptation.DEFAULTS,
+                6,
+                null,
+                4);
         try (FakeDevice device = FakeDevice.threaded(8 << 20);
                 AheadSource ahead = AheadSource.start(FileSources.over(MODEL, FileSources.patterns(MODEL)))) {
             TieredExpertSource source = TieredExpertSource.file(ahead);

@@ -219,8 +219,8 @@ class SharedStepsTest {
             @Override
             public void close() {}
         };
-        try (ExpertPool pool = new ExpertPool(
-                MODEL, nothing, (of, expert) -> 4096L + expert, (a, b, c, d) -> {}, question, answer)) {
+        try (ExpertPool pool =
+                new ExpertPool(MODEL, nothing, (of, expert) -> 4096L + expert, (a, b, c, d) -> {}, question, answer)) {
             pool.start();
             question.set(JAVA_INT, 4, layer);
             question.set(JAVA_INT, 8, 1);
@@ -290,8 +290,7 @@ class SharedStepsTest {
             Arrays.setAll(shares, i -> i == 0 ? 0 : random.nextInt(i + 1));
             plan.make(routed, addresses, 1000, 1000, shares);
             assertEquals(misses, plan.processors() + plan.links());
-            assertEquals(
-                    Math.max(unreachable, Math.min(misses, shares[Math.min(misses, 7)])), plan.processors());
+            assertEquals(Math.max(unreachable, Math.min(misses, shares[Math.min(misses, 7)])), plan.processors());
             for (int i = 0; i < plan.links(); i++) {
                 assertFalse(addresses[plan.link(i)] == 0);
             }
@@ -320,7 +319,18 @@ class SharedStepsTest {
                     OptionalInt.of(24),
                     OptionalInt.of(3));
             PlacementSettings settings = new PlacementSettings(
-                    slots, 1000, 32, true, false, stager, true, false, new SlotAdaptation(2, 16, 0.8f, 1.5f, 2), 6, null, 4);
+                    slots,
+                    1000,
+                    32,
+                    true,
+                    false,
+                    stager,
+                    true,
+                    false,
+                    new SlotAdaptation(2, 16, 0.8f, 1.5f, 2),
+                    6,
+                    null,
+                    4);
             OptionalDouble share = linkShare < 0 ? OptionalDouble.empty() : OptionalDouble.of(linkShare);
             placement = ExpertTiers.place(
                     device,

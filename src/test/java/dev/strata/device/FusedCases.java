@@ -204,8 +204,7 @@ final class FusedCases {
                                 new int[past + 3],
                                 past == 0
                                         ? List.of(OpFixture.segment(0, 3, 0, 2))
-                                        : List.of(
-                                                OpFixture.segment(0, past, 0, 0), OpFixture.segment(past, 3, 0, 2)),
+                                        : List.of(OpFixture.segment(0, past, 0, 0), OpFixture.segment(past, 3, 0, 2)),
                                 false),
                         new Batch(
                                 new int[2],
@@ -254,7 +253,8 @@ final class FusedCases {
         // The result lies where the projections lie, as in the forward passes.
         Tensor out = new Tensor(projected.buffer(), projected.offset(), rows, shape.queryColumns());
         Tensor[] result = new Tensor[1];
-        f.ops().pass(
+        f.ops()
+                .pass(
                         "fused attention",
                         batch,
                         () -> result[0] = f.ops()

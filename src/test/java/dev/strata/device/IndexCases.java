@@ -44,8 +44,12 @@ final class IndexCases {
             try (Sparse sparse = new Sparse(f, shape)) {
                 sparse.pass(OpFixture.batch(40, 0, false));
                 int page = OpFixture.segment(0, 1, 0, 0).pages()[0];
-                OpFixture.move(sparse.index.pages(), page, OpFixture.segment(0, 1, 0, 3).pages()[0]);
-                OpFixture.move(sparse.index.pages(), OpFixture.segment(0, 1, 0, 3).pages()[0], page);
+                OpFixture.move(
+                        sparse.index.pages(),
+                        page,
+                        OpFixture.segment(0, 1, 0, 3).pages()[0]);
+                OpFixture.move(
+                        sparse.index.pages(), OpFixture.segment(0, 1, 0, 3).pages()[0], page);
                 return sparse.pass(OpFixture.batch(5, 40, false));
             }
         });

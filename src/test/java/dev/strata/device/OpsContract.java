@@ -75,7 +75,9 @@ public abstract class OpsContract {
 
     @TestFactory
     Stream<DynamicTest> agreesWithTheReference() {
-        return cases().stream().filter(this::wanted).map(test -> DynamicTest.dynamicTest(test.name(), () -> check(test)));
+        return cases().stream()
+                .filter(this::wanted)
+                .map(test -> DynamicTest.dynamicTest(test.name(), () -> check(test)));
     }
 
     private void check(OpCase test) {

@@ -24,7 +24,18 @@ class CacheBudgetTest {
     void theCacheTakesWhatItWasGiven(int mib) {
         assumeTrue(Files.exists(TINY), TINY + " is not there");
         EngineOptions engine = new EngineOptions(
-                BackendChoice.REFERENCE, 1, KvFormat.F16, 512, 1, 64, 4, 8, 512, -1, EngineOptions.Speculation.DEFAULTS, false);
+                BackendChoice.REFERENCE,
+                1,
+                KvFormat.F16,
+                512,
+                1,
+                64,
+                4,
+                8,
+                512,
+                -1,
+                EngineOptions.Speculation.DEFAULTS,
+                false);
         Options asked = new Options(TINY, List.of(), engine, Variables.defaults());
         assertEquals(asked, CacheBudget.apply(asked), "nothing changes without a budget");
         Options options = CacheBudget.apply(asked.withCacheBytes((long) mib << 20));

@@ -18,8 +18,8 @@ import dev.strata.api.InferenceService;
 import dev.strata.api.SamplingOptions;
 import dev.strata.config.EngineOptions.Speculation;
 import dev.strata.device.Batch;
-import java.time.Duration;
 import dev.strata.sampling.TokenConstraint;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -401,7 +401,8 @@ class ConcurrencyTest {
             Collector again = fixture.run(request(prompt(tokens(100, 1)), 300));
             assertEquals(answers.get(1).text(), again.text());
             assertEquals(0, again.end().usage().cachedTokens());
-            assertTrue(fixture.model.passes.stream().allMatch(pass -> pass.segments().size() == 1));
+            assertTrue(fixture.model.passes.stream()
+                    .allMatch(pass -> pass.segments().size() == 1));
             long turns = 0;
             int before = -1;
             for (Batch pass : fixture.model.passes) {

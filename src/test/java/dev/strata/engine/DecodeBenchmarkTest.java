@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.Objects;
 import dev.strata.config.EngineOptions;
 import dev.strata.config.Options;
 import dev.strata.config.Variables;
@@ -14,6 +13,7 @@ import dev.strata.format.GoldenModels;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 class DecodeBenchmarkTest {
@@ -33,8 +33,7 @@ class DecodeBenchmarkTest {
                 0,
                 EngineOptions.Speculation.OFF,
                 true);
-        Options options =
-                new Options(GoldenModels.folder("qwen3_moe"), List.of(), engine, Variables.defaults());
+        Options options = new Options(GoldenModels.folder("qwen3_moe"), List.of(), engine, Variables.defaults());
         List<Map<String, Object>> rows = new ArrayList<>();
         DecodeBenchmark benchmark = new DecodeBenchmark(
                 options,
@@ -43,7 +42,8 @@ class DecodeBenchmarkTest {
                 0.5,
                 set -> Cards.open(CudaOptions.defaults().withDeterministic(true).withVramLimit(1L << 30)));
         // Emulated kernels are slow: one arm shows what a row holds.
-        List<DecodeArm> arms = DecodeArm.parse(Cards.real() ? "none,all" : "none", Cards.real() ? "link,in-place" : "link");
+        List<DecodeArm> arms =
+                DecodeArm.parse(Cards.real() ? "none,all" : "none", Cards.real() ? "link,in-place" : "link");
         assertTrue(benchmark.run(arms, rows::add), "one hash: " + rows);
         assertEquals(arms.size() + 2, rows.size());
         for (Map<String, Object> row : rows.subList(1, 1 + arms.size())) {
@@ -58,8 +58,9 @@ class DecodeBenchmarkTest {
     @Test
     void armsAreNamedByCardAndShare() {
         List<DecodeArm> arms = DecodeArm.parse("none, 12,16/link,all", "pool,both");
-        assertEquals("none/pool none/both 12/pool 12/both 16/link all/pool all/both", String.join(
-                " ", arms.stream().map(DecodeArm::name).toList()));
+        assertEquals(
+                "none/pool none/both 12/pool 12/both 16/link all/pool all/both",
+                String.join(" ", arms.stream().map(DecodeArm::name).toList()));
         assertThrows(IllegalArgumentException.class, () -> DecodeArm.parse("-3", "pool"));
         assertThrows(IllegalArgumentException.class, () -> DecodeArm.parse("12", "disk"));
     }

@@ -70,7 +70,8 @@ final class EngineFixture implements AutoCloseable {
                 EngineParts.slots(options, builder.architecture),
                 builder.architecture,
                 builder.drafts);
-        settings = new EngineParts.Settings(options, builder.decodeShare, builder.watchdogNanos, builder.alone, builder.slotFolder, () -> null);
+        settings = new EngineParts.Settings(
+                options, builder.decodeShare, builder.watchdogNanos, builder.alone, builder.slotFolder, () -> null);
         ModelInfo info = new ModelInfo(
                 "fake",
                 List.of(),

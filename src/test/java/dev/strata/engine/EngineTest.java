@@ -181,7 +181,8 @@ class EngineTest {
             builder.architecture = architecture;
             try (EngineFixture fixture = builder.start()) {
                 int[] text = EngineFixture.tokens(400, 4);
-                String first = fixture.run(EngineFixture.request(EngineFixture.prompt(text), 5)).text();
+                String first = fixture.run(EngineFixture.request(EngineFixture.prompt(text), 5))
+                        .text();
                 Collector again = fixture.run(EngineFixture.request(EngineFixture.prompt(text), 5));
                 assertEquals(first, again.text());
                 assertEquals(399, again.end().usage().cachedTokens(), architecture.toString());

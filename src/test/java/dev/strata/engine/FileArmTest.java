@@ -26,7 +26,9 @@ class FileArmTest {
                         new FileArm(false, 16, false, 8192, true)),
                 FileArm.parse("mapped, 4, 8@32768+view, 16+decode"));
         assertEquals(9, FileArm.parse("all").size());
-        assertEquals("batch 8, view kept, chunks of 8192", FileArm.parse("8+view").getFirst().name());
+        assertEquals(
+                "batch 8, view kept, chunks of 8192",
+                FileArm.parse("8+view").getFirst().name());
         assertEquals("mapped, decode", FileArm.parse("mapped+decode").getFirst().name());
     }
 
@@ -46,6 +48,12 @@ class FileArmTest {
         assertEquals(3, read.tiers().residentBudgetGib());
         assertEquals(4, read.variables().whole(Variable.STAGER_BATCH).orElseThrow());
         assertEquals(false, read.variables().flag(Variable.KEEP_MAPPING));
-        assertEquals(true, FileArm.parse("4+view").getFirst().apply(options, 3, 512).variables().flag(Variable.KEEP_MAPPING));
+        assertEquals(
+                true,
+                FileArm.parse("4+view")
+                        .getFirst()
+                        .apply(options, 3, 512)
+                        .variables()
+                        .flag(Variable.KEEP_MAPPING));
     }
 }

@@ -38,18 +38,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** What an engine does whose experts come from a file that is slow, broken or cut: it fails that request and answers the next one. */
 class FileFaultTest {
     private static final EngineOptions OPTIONS = new EngineOptions(
-            BackendChoice.REFERENCE,
-            1,
-            KvFormat.F32,
-            256,
-            1,
-            16,
-            64,
-            2,
-            2048,
-            0,
-            EngineOptions.Speculation.OFF,
-            false);
+            BackendChoice.REFERENCE, 1, KvFormat.F32, 256, 1, 16, 64, 2, 2048, 0, EngineOptions.Speculation.OFF, false);
 
     @TempDir
     static Path folder;
@@ -69,8 +58,7 @@ class FileFaultTest {
             }
             files = ModelFileOpener.open(path);
             file = new FakeFile(Files.readAllBytes(path), 4096);
-            source = FileSources.over(
-                    path, file, ExpertTensors.find(files, ModelConfigReader.hyperparameters(files)));
+            source = FileSources.over(path, file, ExpertTensors.find(files, ModelConfigReader.hyperparameters(files)));
             ModelOptions room = new ModelOptions(
                     16,
                     8,
@@ -79,8 +67,21 @@ class FileFaultTest {
                     false);
             Model model = ModelLoader.load(files, backend, room, source, null);
             ModelInfo info = new ModelInfo(
-                    "small", List.of(), "fake", 1, 256, 256, model.config().vocabulary(), 4, 0, false, false, "", "",
-                    "", false);
+                    "small",
+                    List.of(),
+                    "fake",
+                    1,
+                    256,
+                    256,
+                    model.config().vocabulary(),
+                    4,
+                    0,
+                    false,
+                    false,
+                    "",
+                    "",
+                    "",
+                    false);
             engine = new Engine(
                     model,
                     new FakeText(),

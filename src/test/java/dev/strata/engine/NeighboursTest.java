@@ -57,8 +57,7 @@ class NeighboursTest {
                 backend, 2, KvFormat.F16, 512, 4, 48, 16, 0, 2048, 0, EngineOptions.Speculation.DEFAULTS, true);
         int tokens = backend == BackendChoice.CPU ? 24 : 6;
         String text = "A river is a large natural stream of water. A lake is a body of water.";
-        try (Engine engine = EngineLoader.load(
-                new Options(TINY, List.of(), options, Variables.defaults()), () -> {})) {
+        try (Engine engine = EngineLoader.load(new Options(TINY, List.of(), options, Variables.defaults()), () -> {})) {
             Collector alone = new Collector();
             engine.generate(request(text, tokens), alone);
             List<Float> expected = logprobs(alone);
@@ -66,7 +65,8 @@ class NeighboursTest {
             List<Collector> neighbours = new ArrayList<>();
             for (int i = 0; i < 3; i++) {
                 neighbours.add(new Collector());
-                engine.generate(request("Number " + i + ": " + text.substring(7 * i), 2 * tokens), neighbours.getLast());
+                engine.generate(
+                        request("Number " + i + ": " + text.substring(7 * i), 2 * tokens), neighbours.getLast());
             }
             Collector among = new Collector();
             engine.generate(request(text, tokens), among);

@@ -38,14 +38,16 @@ class PromptArmTest {
 
     @Test
     void armsMayDifferInChunkAndNumbers() {
-        PromptArm arm = PromptArm.parse("none/pieces@32768+ring=96+threads=3+timing").getFirst();
+        PromptArm arm =
+                PromptArm.parse("none/pieces@32768+ring=96+threads=3+timing").getFirst();
         assertEquals("none/pieces@32768+ring=96+threads=3", arm.name());
         Options set = arm.apply(PLAIN);
         assertEquals("32768", set.tiers().prefill().orElseThrow());
-        assertEquals(
-                OptionalInt.of(96), TierSettings.placement(set).stager().ringSlots());
+        assertEquals(OptionalInt.of(96), TierSettings.placement(set).stager().ringSlots());
         assertTrue(TierSettings.placement(set).timing());
-        Options resident = PromptArm.parse("0/pieces+resident").getFirst().apply(PLAIN.withTiers(PLAIN.tiers().withCacheSlots(9)));
+        Options resident = PromptArm.parse("0/pieces+resident")
+                .getFirst()
+                .apply(PLAIN.withTiers(PLAIN.tiers().withCacheSlots(9)));
         assertEquals(-1, resident.tiers().cacheSlots());
         assertTrue(PromptArm.parse("identity").size() >= 12);
         assertThrows(IllegalArgumentException.class, () -> PromptArm.parse("none/pieces+speed=3"));

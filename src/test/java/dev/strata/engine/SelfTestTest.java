@@ -49,11 +49,13 @@ class SelfTestTest {
     void wrongKernelsRefuseToServeAndNameTheType() {
         try (ModelFiles files = tiny()) {
             for (float wrong : new float[] {0, Float.NaN, 3}) {
-                DeviceException error = assertThrows(DeviceException.class, () -> SelfTest.run(files, "a bad card", (matrix, row) -> {
-                    float[] result = new float[matrix.outputs()];
-                    java.util.Arrays.fill(result, wrong);
-                    return result;
-                }));
+                DeviceException error = assertThrows(
+                        DeviceException.class,
+                        () -> SelfTest.run(files, "a bad card", (matrix, row) -> {
+                            float[] result = new float[matrix.outputs()];
+                            java.util.Arrays.fill(result, wrong);
+                            return result;
+                        }));
                 assertTrue(
                         String.valueOf(error.getMessage()).startsWith("self-test: a bad card multiplies "),
                         error.getMessage());

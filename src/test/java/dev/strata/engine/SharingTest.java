@@ -4,10 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.Objects;
 import dev.strata.device.Batch;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -43,7 +43,8 @@ class SharingTest {
         assertEquals(900.0, number(figures, "longest_chunk_ms"), 1e-6);
         double gap = number(figures, "longest_gap_ms");
         assertTrue(gap <= 907.0001, "one chunk and one step, not " + gap);
-        assertFalse(window.figures(now + 11 * SECOND).containsKey("decode_share"), "ten seconds later all is forgotten");
+        assertFalse(
+                window.figures(now + 11 * SECOND).containsKey("decode_share"), "ten seconds later all is forgotten");
     }
 
     /** Prompts of one chunk that come as soon as the one before has been read: none of them begins before the last one is paid for. */
@@ -85,7 +86,11 @@ class SharingTest {
             fixture.engine.generate(
                     EngineFixture.request(EngineFixture.prompt(EngineFixture.tokens(1500, 2)), 1), prompt);
             // Embeddings are prompts too.
-            assertEquals(1, fixture.engine.embed(List.of(EngineFixture.prompt(EngineFixture.tokens(600, 3))), true).size());
+            assertEquals(
+                    1,
+                    fixture.engine
+                            .embed(List.of(EngineFixture.prompt(EngineFixture.tokens(600, 3))), true)
+                            .size());
             prompt.awaitEnd();
             int chunks = 0;
             boolean answering = false;
@@ -102,7 +107,8 @@ class SharingTest {
                 }
             }
             answer.awaitEnd();
-            Map<?, ?> counters = (Map<?, ?>) Objects.requireNonNull(fixture.engine.status().get("counters"));
+            Map<?, ?> counters =
+                    (Map<?, ?>) Objects.requireNonNull(fixture.engine.status().get("counters"));
             assertTrue(counters.get("last_10_s") instanceof Map<?, ?> sharing && sharing.containsKey("decode_share"));
         }
     }

@@ -101,13 +101,18 @@ class SlotFilesTest {
         Files.write(folder.resolve("cut.bin"), Arrays.copyOf(good, good.length - 100));
         Files.write(folder.resolve("head.bin"), Arrays.copyOf(good, 90));
         Files.write(folder.resolve("tiny.bin"), new byte[10]);
-        Files.write(folder.resolve("text.bin"), "This is no slot file, but it is long enough to hold a head. ".repeat(9).getBytes());
+        Files.write(
+                folder.resolve("text.bin"),
+                "This is no slot file, but it is long enough to hold a head. "
+                        .repeat(9)
+                        .getBytes());
         byte[] newer = good.clone();
         newer[8] = 2;
         Files.write(folder.resolve("newer.bin"), newer);
         try (EngineFixture fixture = engine(Architecture.QWEN4_EXP, 1, folder)) {
             assertRefused(fixture, "flipped.bin", "its checksum is wrong");
-            assertRefused(fixture, "cut.bin", "it should have " + good.length + " bytes and has " + (good.length - 100));
+            assertRefused(
+                    fixture, "cut.bin", "it should have " + good.length + " bytes and has " + (good.length - 100));
             assertRefused(fixture, "head.bin", "for which it is too short");
             assertRefused(fixture, "tiny.bin", "it has only 10 bytes");
             assertRefused(fixture, "text.bin", "it does not begin with STRATASL");
@@ -123,13 +128,23 @@ class SlotFilesTest {
     @Test
     void whatCannotBeSavedSaysWhy() {
         try (EngineFixture fixture = engine(Architecture.QWEN4_EXP, 1, folder)) {
-            assertEquals("slot_empty", assertThrows(ApiException.class, () -> fixture.engine.saveSlot(0, "a")).error().code());
-            assertEquals("id_slot", assertThrows(ApiException.class, () -> fixture.engine.saveSlot(1, "a")).error().parameter());
+            assertEquals(
+                    "slot_empty",
+                    assertThrows(ApiException.class, () -> fixture.engine.saveSlot(0, "a"))
+                            .error()
+                            .code());
+            assertEquals(
+                    "id_slot",
+                    assertThrows(ApiException.class, () -> fixture.engine.saveSlot(1, "a"))
+                            .error()
+                            .parameter());
         }
         try (EngineFixture fixture = engine(Architecture.QWEN4_EXP, 1, null)) {
             assertEquals(
                     "slot_files_off",
-                    assertThrows(ApiException.class, () -> fixture.engine.saveSlot(0, "a")).error().code());
+                    assertThrows(ApiException.class, () -> fixture.engine.saveSlot(0, "a"))
+                            .error()
+                            .code());
         }
     }
 

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import java.util.Objects;
 import dev.strata.config.BackendChoice;
 import dev.strata.config.EngineOptions;
 import dev.strata.config.Options;
@@ -18,6 +17,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -95,7 +95,8 @@ class TierBenchmarkTest {
         List<Map<String, Object>> arms =
                 results.stream().filter(row -> "prompt".equals(row.get("what"))).toList();
         assertEquals(2, arms.size());
-        assertEquals(part(arms.get(0), "long").get("hash"), part(arms.get(1), "long").get("hash"));
+        assertEquals(
+                part(arms.get(0), "long").get("hash"), part(arms.get(1), "long").get("hash"));
         assertTrue(part(arms.get(0), "long").get("tok_per_s") instanceof List<?> rates && rates.size() == 2);
         assertTrue(part(arms.get(0), "short").get("tok_per_s") instanceof List<?> rates && rates.size() == 3);
         Map<String, Object> identity = results.getLast();
@@ -126,8 +127,10 @@ class TierBenchmarkTest {
         assertEquals(
                 0.977,
                 number(
-                        row(rows, "all/pieces, long prompts, chunks of 8192: share of the larger of link's bound and"
-                                + " products alone"),
+                        row(
+                                rows,
+                                "all/pieces, long prompts, chunks of 8192: share of the larger of link's bound and"
+                                        + " products alone"),
                         "ratio"),
                 1e-9);
         assertEquals(1.9, number(row(rows, "default / old sizing, long prompts, chunks of 8192"), "ratio"), 1e-9);

@@ -66,8 +66,7 @@ class TinyDraftsTest {
                 golden.get(i).get("prompt_ids").forEach(id -> ids.add(id.asInt()));
                 Collector collector = new Collector();
                 var unused = engine.generate(
-                        EngineFixture.request(
-                                new Prompt.Tokens(ids), 200, 1, EngineFixture.seeded(0, 1), List.of()),
+                        EngineFixture.request(new Prompt.Tokens(ids), 200, 1, EngineFixture.seeded(0, 1), List.of()),
                         collector);
                 answers.add(collector.awaitEnd().text());
                 millis += collector.end().timings().predictedMillis();

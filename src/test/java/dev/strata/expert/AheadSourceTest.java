@@ -98,7 +98,11 @@ class AheadSourceTest {
         try (AheadSource source = start();
                 Arena arena = Arena.ofShared()) {
             for (int round = 0; round < 400; round++) {
-                int[] experts = random.ints(0, 12).distinct().limit(random.nextInt(1, 7)).sorted().toArray();
+                int[] experts = random.ints(0, 12)
+                        .distinct()
+                        .limit(random.nextInt(1, 7))
+                        .sorted()
+                        .toArray();
                 if (random.nextBoolean()) {
                     source.expect(random.nextInt(3), experts, experts.length);
                 } else {

@@ -43,7 +43,8 @@ class CacheReplayTest {
     @Test
     void aCacheOfEverythingAlwaysHits() {
         CacheReplay replay = new CacheReplay(layout(), trace(0.7, 0.5, 40), 20);
-        assertEquals(1, replay.adaptive(LAYERS * EXPERTS, SlotAdaptation.DEFAULTS).hitRate());
+        assertEquals(
+                1, replay.adaptive(LAYERS * EXPERTS, SlotAdaptation.DEFAULTS).hitRate());
         assertEquals(1, replay.fixed(LAYERS * EXPERTS));
         assertTrue(replay.leastRecentlyUsed(LAYERS * EXPERTS) < 1, "what was never used is not there");
         assertEquals(0, replay.leastRecentlyUsed(0));
@@ -67,8 +68,7 @@ class CacheReplayTest {
     private static ArenaLayout layout() {
         List<ExpertLayout> layers = new ArrayList<>();
         for (int layer = 0; layer < LAYERS; layer++) {
-            layers.add(new ExpertLayout(
-                    layer, EXPERTS, 64, 32, QuantType.Q4_0, QuantType.Q4_0, QuantType.Q4_0, false));
+            layers.add(new ExpertLayout(layer, EXPERTS, 64, 32, QuantType.Q4_0, QuantType.Q4_0, QuantType.Q4_0, false));
         }
         return new ArenaLayout(layers);
     }

@@ -28,9 +28,12 @@ class DriveProbeTest {
 
     @Test
     void slowDrivesAreWarnedAbout() {
-        assertTrue(new DriveProbe.Result(Path.of("m.gguf"), 2, 120e6, false).line().endsWith("will be slow"));
-        assertTrue(new DriveProbe.Result(Path.of("m.gguf"), 2, 120e6, true).line().contains("rotational"));
-        assertFalse(new DriveProbe.Result(Path.of("m.gguf"), 2, 3e9, true).line().contains("rotational"));
+        assertTrue(
+                new DriveProbe.Result(Path.of("m.gguf"), 2, 120e6, false).line().endsWith("will be slow"));
+        assertTrue(
+                new DriveProbe.Result(Path.of("m.gguf"), 2, 120e6, true).line().contains("rotational"));
+        assertFalse(
+                new DriveProbe.Result(Path.of("m.gguf"), 2, 3e9, true).line().contains("rotational"));
     }
 
     @Test

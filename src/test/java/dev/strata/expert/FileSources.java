@@ -23,7 +23,9 @@ public final class FileSources {
                                 layer,
                                 expert,
                                 MemorySegment.ofArray(bytes)
-                                        .asSlice((long) PLACE * number++, model.layout(layer).blobBytes()));
+                                        .asSlice(
+                                                (long) PLACE * number++,
+                                                model.layout(layer).blobBytes()));
             }
         }
         return new FakeFile(bytes, 4096);
@@ -36,8 +38,8 @@ public final class FileSources {
         for (int layer = 0; layer < model.layers(); layer++) {
             List<List<FileSlice>> blobs = new ArrayList<>();
             for (int expert = 0; expert < model.experts(layer); expert++) {
-                blobs.add(List.of(
-                        new FileSlice(0, (long) PLACE * number++, model.layout(layer).blobBytes())));
+                blobs.add(List.of(new FileSlice(
+                        0, (long) PLACE * number++, model.layout(layer).blobBytes())));
             }
             slices.add(new BlobSlices(model.layout(layer), blobs, List.of()));
         }
@@ -46,8 +48,9 @@ public final class FileSources {
 
     /** The experts of a model whose one file is {@code file}. */
     public static FileExpertSource over(Path path, FakeFile file, List<StoredExperts> stored) throws IOException {
-        List<BlobSlices> slices =
-                stored.stream().map(layer -> BlobSlices.of(layer, List.of(path))).toList();
+        List<BlobSlices> slices = stored.stream()
+                .map(layer -> BlobSlices.of(layer, List.of(path)))
+                .toList();
         return FileExpertSource.over(List.of(path), List.of(file), slices, 4);
     }
 }

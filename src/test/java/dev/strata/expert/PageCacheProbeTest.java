@@ -30,8 +30,8 @@ class PageCacheProbeTest {
             MemorySegment mapped = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);
             TensorEntry tensor =
                     new TensorEntry("down", QuantType.Q8_0, "Q8_0", List.of(16L, 64L, 32L), file, 0, channel.size());
-            StoredMatrices matrices =
-                    new StoredMatrices.Stacked(tensor.type(), tensor, mapped, 0, LAYOUT.downBytes(), LAYOUT.downBytes());
+            StoredMatrices matrices = new StoredMatrices.Stacked(
+                    tensor.type(), tensor, mapped, 0, LAYOUT.downBytes(), LAYOUT.downBytes());
             double share = PageCacheProbe.cachedShare(
                     List.of(new StoredExperts(LAYOUT, matrices, matrices, matrices, List.of())));
             assertTrue(share > 0.5, "share " + share);

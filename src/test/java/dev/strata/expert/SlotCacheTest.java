@@ -117,7 +117,8 @@ class SlotCacheTest {
             assertEquals(-1, cache.slot(0, 0));
             cache.loading(slot);
             assertThrows(
-                    IllegalStateException.class, () -> cache.lend(cache.buffer().bytes(), cache.buffer().bytes()));
+                    IllegalStateException.class,
+                    () -> cache.lend(cache.buffer().bytes(), cache.buffer().bytes()));
             cache.failed(slot);
             cache.loading(slot);
             cache.ready(slot);
@@ -135,7 +136,9 @@ class SlotCacheTest {
             assertEquals(cache.buffer().bytes() - 2 * stride + 10, start);
             assertEquals(2, cache.lent());
             assertEquals(4, cache.residents());
-            assertThrows(IllegalStateException.class, () -> cache.lend(1, cache.buffer().bytes()));
+            assertThrows(
+                    IllegalStateException.class,
+                    () -> cache.lend(1, cache.buffer().bytes()));
             assertEquals(4, cache.takeBack());
             assertEquals(0, cache.lent());
             assertEquals(SlotState.FREE, cache.state(5));

@@ -22,7 +22,8 @@ public final class SchemaFuzz {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
         int[] counts = new int[2];
         do {
-            String schema = bender.bentTree(SAMPLES.get(random.nextInt(SAMPLES.size()))).toString();
+            String schema =
+                    bender.bentTree(SAMPLES.get(random.nextInt(SAMPLES.size()))).toString();
             try {
                 GrammarMachine machine = Grammars.schema(schema, SchemaCompilerTest.VOCABULARY);
                 counts[0] += SchemaCompilerTest.write(machine, random, 60) >= 0 ? 1 : 0;

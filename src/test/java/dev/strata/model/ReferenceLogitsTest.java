@@ -1,10 +1,10 @@
 package dev.strata.model;
 
-import dev.strata.format.GoldenModels;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.strata.device.KvFormat;
 import dev.strata.device.reference.ReferenceBackend;
+import dev.strata.format.GoldenModels;
 import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
 import java.nio.file.Path;

@@ -105,6 +105,14 @@ class PrefillPlanTest {
 
     private static PrefillPlan.Case at(int slots, double pinned) {
         SlotPlan plan = SlotPlan.fit(MODEL, ExpertProfile.even(MODEL).ranking(), Long.MAX_VALUE, slots);
-        return new PrefillPlan.Case(plan, plan.bytes(), MODEL.maxStride(), 384, rows -> rows * PER_ROW, pinned, true, PrefillPlan.KEPT_SLOTS);
+        return new PrefillPlan.Case(
+                plan,
+                plan.bytes(),
+                MODEL.maxStride(),
+                384,
+                rows -> rows * PER_ROW,
+                pinned,
+                true,
+                PrefillPlan.KEPT_SLOTS);
     }
 }

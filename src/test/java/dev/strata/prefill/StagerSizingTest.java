@@ -145,8 +145,14 @@ class StagerSizingTest {
         for (double unpinned : new double[] {0, 1}) {
             Case large = new Case(unpinned, 1, Source.RESIDENT, false, 16, BLOB, 7000);
             assertEquals(768, StagerSizing.of(large, Overrides.NONE).ringSlots());
-            assertEquals(384, StagerSizing.of(large, with(StageResident.BY_SOURCE, Named.REFERENCE)).ringSlots());
-            assertEquals(unpinned > 0 ? 96 : 384, StagerSizing.of(large, with(StageResident.OFF, Named.DEFAULT)).ringSlots());
+            assertEquals(
+                    384,
+                    StagerSizing.of(large, with(StageResident.BY_SOURCE, Named.REFERENCE))
+                            .ringSlots());
+            assertEquals(
+                    unpinned > 0 ? 96 : 384,
+                    StagerSizing.of(large, with(StageResident.OFF, Named.DEFAULT))
+                            .ringSlots());
             Case small = new Case(unpinned, 1, Source.RESIDENT, false, 16, BLOB, 6143);
             assertEquals(384, StagerSizing.of(small, Overrides.NONE).ringSlots());
         }

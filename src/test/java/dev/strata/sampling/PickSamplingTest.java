@@ -36,7 +36,11 @@ class PickSamplingTest {
                 }
                 sampler.pickSettings(0, wanted, 0);
                 Picks.compute(
-                        logits, VOCABULARY, wanted.getAtIndex(JAVA_FLOAT, 0), wanted.getAtIndex(JAVA_FLOAT, 1), results);
+                        logits,
+                        VOCABULARY,
+                        wanted.getAtIndex(JAVA_FLOAT, 0),
+                        wanted.getAtIndex(JAVA_FLOAT, 1),
+                        results);
                 int picked = sampler.sample(new Picks(results), 0);
                 int expected = sampler.sample(logits, 0);
                 unknown[0] += picked < 0 ? 1 : 0;

@@ -166,7 +166,9 @@ final class ChatStreamTest {
     void commentsKeepTheStreamAliveWhileThePromptIsRead() throws Exception {
         FakeInferenceService engine = new FakeInferenceService(output -> output.awaitCancel());
         try (TestServer server = TestServer.start(
-                engine, options -> options.withLimits(options.limits().with(limits -> limits.keepAlive = Duration.ofMillis(20))))) {
+                engine,
+                options -> options.withLimits(
+                        options.limits().with(limits -> limits.keepAlive = Duration.ofMillis(20))))) {
             try (RawClient client = new RawClient(server.server.port())) {
                 client.post("/v1/chat/completions", STREAM);
                 String head = client.readUntil(": accepted\n\n");

@@ -230,7 +230,9 @@ final class HttpRulesTest {
         CountDownLatch hang = new CountDownLatch(1);
         engine.hang = hang;
         try (TestServer server = TestServer.start(
-                engine, options -> options.withLimits(options.limits().with(limits -> limits.statusTime = Duration.ofMillis(100))))) {
+                engine,
+                options -> options.withLimits(
+                        options.limits().with(limits -> limits.statusTime = Duration.ofMillis(100))))) {
             for (String path : List.of("/v1/status", "/metrics")) {
                 HttpResponse<String> late = server.get(path);
                 assertEquals(503, late.statusCode(), path);

@@ -58,7 +58,9 @@ final class WebPageBrowserTest {
                     "tiers",
                     Map.of("vram", Map.of("lookups", 9, "bytes", 9), "link", Map.of("lookups", 1, "bytes", 1)),
                     "memory",
-                    Map.of("ram", Map.of("experts_bytes", 1 << 30, "sequences_bytes", 1 << 28, "total_bytes", 1L << 32))));
+                    Map.of(
+                            "ram",
+                            Map.of("experts_bytes", 1 << 30, "sequences_bytes", 1 << 28, "total_bytes", 1L << 32))));
             monitorByKeyboard(browser);
         }
     }

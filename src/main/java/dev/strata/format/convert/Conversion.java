@@ -56,8 +56,8 @@ public final class Conversion {
      */
     public static Conversion of(ModelFiles files, TypePlan types) {
         if (PackLayout.isPack(files.metadata())) {
-            throw new ModelFormatException(
-                    files.path() + ": is a pack, whose experts cannot be taken apart again; convert the model it was made from");
+            throw new ModelFormatException(files.path()
+                    + ": is a pack, whose experts cannot be taken apart again; convert the model it was made from");
         }
         ConversionPlan plan =
                 files.container() == ModelFiles.Container.GGUF ? GgufPlan.of(files) : HuggingFacePlan.of(files);

@@ -21,8 +21,7 @@ public final class GgufModelFiles implements ModelFiles {
     private final Map<String, Object> metadata;
     private final TensorTable tensors;
 
-    private GgufModelFiles(
-            Path path, List<Path> files, Map<String, Object> metadata, TensorTable tensors) {
+    private GgufModelFiles(Path path, List<Path> files, Map<String, Object> metadata, TensorTable tensors) {
         this.path = path;
         this.files = files;
         this.metadata = metadata;

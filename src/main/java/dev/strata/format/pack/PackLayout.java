@@ -29,7 +29,8 @@ public final class PackLayout {
     public static final String TYPES_KEY = "strata.pack.types";
 
     private static final String NAME = "ffn_pack_exps.weight";
-    private static final List<String> APART = List.of("ffn_gate_exps.weight", "ffn_up_exps.weight", "ffn_down_exps.weight");
+    private static final List<String> APART =
+            List.of("ffn_gate_exps.weight", "ffn_up_exps.weight", "ffn_down_exps.weight");
     private static final List<String> FUSED = List.of("ffn_gate_up_exps.weight", "ffn_down_exps.weight");
 
     /**
@@ -112,7 +113,8 @@ public final class PackLayout {
         stored.add(new GgufTensor(prefix + NAME, QuantType.I8, List.of(experts, stride)));
         types.put(
                 block.get(),
-                matrices.getFirst().type() + " " + matrices.get(parts.size() - 2).type() + " "
+                matrices.getFirst().type() + " "
+                        + matrices.get(parts.size() - 2).type() + " "
                         + matrices.getLast().type());
         return true;
     }
@@ -161,7 +163,8 @@ public final class PackLayout {
      */
     public static List<QuantType> types(Map<String, Object> metadata, int block) {
         if (metadata.get(VERSION_KEY) instanceof Long version && version != 1) {
-            throw new ModelFormatException("key " + VERSION_KEY + " is " + version + ", this program reads packs of version 1");
+            throw new ModelFormatException(
+                    "key " + VERSION_KEY + " is " + version + ", this program reads packs of version 1");
         }
         if (metadata.get(TYPES_KEY) instanceof List<?> all && block < all.size()) {
             String[] words = String.valueOf(all.get(block)).split(" ");
@@ -172,7 +175,8 @@ public final class PackLayout {
                 }
             } catch (IllegalArgumentException unknown) {
                 throw new ModelFormatException(
-                        "key " + TYPES_KEY + " names unknown types for block " + block + ": " + all.get(block), unknown);
+                        "key " + TYPES_KEY + " names unknown types for block " + block + ": " + all.get(block),
+                        unknown);
             }
         }
         throw new ModelFormatException("key " + TYPES_KEY + " does not give the types of block " + block);

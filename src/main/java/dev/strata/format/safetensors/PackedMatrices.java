@@ -92,8 +92,7 @@ public final class PackedMatrices {
     /** Writes an NVFP4 matrix as blocks: four scales, then the values of each group as halves instead of neighbours. */
     public void writeNvfp4(String name, int outputs, int inputs, MemorySegment target) {
         List<TensorEntry> parts = sources(name, Packing.NVFP4, outputs, inputs);
-        repackNvfp4(
-                files.data(parts.getFirst()), files.data(parts.getLast()), 0, (long) outputs * inputs / 64, target);
+        repackNvfp4(files.data(parts.getFirst()), files.data(parts.getLast()), 0, (long) outputs * inputs / 64, target);
     }
 
     /** The large tensors that a packed matrix is made of: FP8 values, or NVFP4 values and the scale of each group. */
@@ -125,7 +124,8 @@ public final class PackedMatrices {
             long at = (block - first) * QuantType.NVFP4.blockBytes();
             MemorySegment.copy(factors, block * 4, target, at, 4);
             for (int g = 0; g < 4; g++) {
-                // Sixteen values, the even one of a pair low: the first eight go to the low halves of the bytes, the others to the high ones.
+                // Sixteen values, the even one of a pair low: the first eight go to the low halves of the bytes, the
+                // others to the high ones.
                 long pairs = values.get(LITTLE_LONG, (block * 4 + g) * (GROUP / 2));
                 long halves = Long.expand(pairs, 0x0F0F0F0F0F0F0F0FL) | Long.expand(pairs >>> 32, 0xF0F0F0F0F0F0F0F0L);
                 target.set(LITTLE_LONG, at + 4 + g * (GROUP / 2), halves);

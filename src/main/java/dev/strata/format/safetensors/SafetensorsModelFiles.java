@@ -72,11 +72,7 @@ public final class SafetensorsModelFiles implements ModelFiles {
         Path config = folder.resolve("config.json");
         Map<String, Object> metadata = Files.exists(config) ? JsonFile.read(config) : Map.of();
         return new SafetensorsModelFiles(
-                path,
-                folder,
-                Collections.unmodifiableList(files),
-                Collections.unmodifiableMap(metadata),
-                tensors);
+                path, folder, Collections.unmodifiableList(files), Collections.unmodifiableMap(metadata), tensors);
     }
 
     private static void addFile(Path path, List<Path> files, TensorTable tensors, Arena heads) {

@@ -162,7 +162,8 @@ public final class FileNgramTable implements NgramTable {
                 }
             }
             try {
-                reader.read(Arrays.copyOf(keys, count), true, (row, index, bytes, offset) -> cache.put(row, bytes, offset));
+                reader.read(
+                        Arrays.copyOf(keys, count), true, (row, index, bytes, offset) -> cache.put(row, bytes, offset));
                 reader.counters().ahead(count);
             } catch (UncheckedIOException failed) {
                 // Whoever needs the rows reads them again and reports it.

@@ -47,19 +47,22 @@ public record RowDrive(Path file, double readsPerSecond, boolean rotational) {
         try (HostPages memory = HostPages.allocate((long) unit * READERS, "drive probe")) {
             for (int reader = 0; reader < READERS; reader++) {
                 int number = reader;
-                threads.add(Thread.ofPlatform().daemon().name("row-probe-" + reader).start(() -> {
-                    SplittableRandom random = new SplittableRandom(start + number);
-                    try {
-                        while (left.getAndDecrement() > 0 && System.nanoTime() - start < 500_000_000) {
-                            int got = file.read(
-                                    memory.memory().asSlice((long) unit * number, unit),
-                                    (first + random.nextLong(blocks)) * unit);
-                            done.addAndGet(got >= 0 ? 1 : 0);
-                        }
-                    } catch (IOException failed) {
-                        failure.set(failed);
-                    }
-                }));
+                threads.add(Thread.ofPlatform()
+                        .daemon()
+                        .name("row-probe-" + reader)
+                        .start(() -> {
+                            SplittableRandom random = new SplittableRandom(start + number);
+                            try {
+                                while (left.getAndDecrement() > 0 && System.nanoTime() - start < 500_000_000) {
+                                    int got = file.read(
+                                            memory.memory().asSlice((long) unit * number, unit),
+                                            (first + random.nextLong(blocks)) * unit);
+                                    done.addAndGet(got >= 0 ? 1 : 0);
+                                }
+                            } catch (IOException failed) {
+                                failure.set(failed);
+                            }
+                        }));
             }
             for (Thread thread : threads) {
                 thread.join();
@@ -86,8 +89,8 @@ public record RowDrive(Path file, double readsPerSecond, boolean rotational) {
      * @param rowsPerToken rows that a token reads
      */
     public String line(int rowsPerToken) {
-        String line = String.format(
-                Locale.ROOT, "n-gram table in %s: %.0f reads/s", file.getFileName(), readsPerSecond);
+        String line =
+                String.format(Locale.ROOT, "n-gram table in %s: %.0f reads/s", file.getFileName(), readsPerSecond);
         if (isSlow()) {
             line += String.format(
                     Locale.ROOT,

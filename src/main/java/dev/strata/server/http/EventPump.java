@@ -31,8 +31,7 @@ final class EventPump {
     /** Since when the socket has been full; 0: it is not. */
     private volatile long fullSince;
 
-    EventPump(
-            Exchange exchange, GenerationCall call, EventStream events, EventWriter writer, Consumer<Piece> counter) {
+    EventPump(Exchange exchange, GenerationCall call, EventStream events, EventWriter writer, Consumer<Piece> counter) {
         this.exchange = exchange;
         this.channel = exchange.channel();
         this.call = call;

@@ -369,16 +369,11 @@ public final class FakeDevice implements Device {
     @Override
     public void copyToDevice(MemorySegment source, Buffer target, long targetOffset, Stream stream) {
         MemorySegment to = ((FakeBuffer) target).contents().asSlice(targetOffset, source.byteSize());
-        queue(
-                FakeCall.Kind.COPY_TO_DEVICE,
-                (FakeStream) stream,
-                source.byteSize(),
-                "copy to the device",
-                () -> {
-                    if (source.byteSize() < largestCopy) {
-                        to.copyFrom(source);
-                    }
-                });
+        queue(FakeCall.Kind.COPY_TO_DEVICE, (FakeStream) stream, source.byteSize(), "copy to the device", () -> {
+            if (source.byteSize() < largestCopy) {
+                to.copyFrom(source);
+            }
+        });
     }
 
     @Override

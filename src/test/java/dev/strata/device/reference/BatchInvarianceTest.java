@@ -1,16 +1,15 @@
 package dev.strata.device.reference;
 
-import dev.strata.format.GoldenModels;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 
 import dev.strata.device.KvFormat;
+import dev.strata.format.GoldenModels;
 import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
 import dev.strata.model.LogitsRunner;
 import dev.strata.model.Model;
 import dev.strata.model.ModelLoader;
 import dev.strata.model.ModelOptions;
-import java.nio.file.Path;
 import java.util.stream.IntStream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;

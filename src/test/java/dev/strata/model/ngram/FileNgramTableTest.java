@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.Objects;
 import dev.strata.expert.FakeFile;
 import dev.strata.format.QuantType;
 import java.io.IOException;
@@ -18,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -93,8 +93,7 @@ class FileNgramTableTest {
                     check(table, random.longs(count, 0, table.rows()).toArray(), own);
                 }
                 check(table, new long[] {table.rows() - 1, 0, 0, SHARD_ROWS, SHARD_ROWS - 1}, shared);
-                assertThrows(
-                        IllegalArgumentException.class, () -> check(table, new long[] {table.rows()}, shared));
+                assertThrows(IllegalArgumentException.class, () -> check(table, new long[] {table.rows()}, shared));
             }
         }
     }
@@ -136,7 +135,9 @@ class FileNgramTableTest {
             long requests = (long) Objects.requireNonNull(table.figures().get("file_requests"));
             check(table, rows, arena);
             // The cache may have dropped a few of a full set.
-            assertTrue((long) Objects.requireNonNull(table.figures().get("rows_in_cache")) > 3900, table.figures().toString());
+            assertTrue(
+                    (long) Objects.requireNonNull(table.figures().get("rows_in_cache")) > 3900,
+                    table.figures().toString());
             assertTrue(requests > 0);
         }
     }
@@ -176,7 +177,10 @@ class FileNgramTableTest {
         for (int i = 0; i < paths.size(); i++) {
             Path file = Files.write(folder.resolve(paths.get(i)), contents.get(i));
             for (int part = 2 * i; part < 2 * i + 2; part++) {
-                parts.set(part, new FileNgramTable.Part(file, parts.get(part).offset(), parts.get(part).bytes()));
+                parts.set(
+                        part,
+                        new FileNgramTable.Part(
+                                file, parts.get(part).offset(), parts.get(part).bytes()));
             }
         }
         try (FileNgramTable table = FileNgramTable.open(parts, FORMAT);

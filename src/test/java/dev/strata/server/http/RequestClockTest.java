@@ -16,12 +16,11 @@ import org.junit.jupiter.api.Test;
 
 /** Time-outs of a connection, on a clock that stands still until told. */
 final class RequestClockTest {
-    private static final Limits LIMITS =
-            Limits.DEFAULTS.with(limits -> {
-                limits.headerTime = Duration.ofSeconds(10);
-                limits.bodyTime = Duration.ofSeconds(20);
-                limits.idleTime = Duration.ofSeconds(60);
-            });
+    private static final Limits LIMITS = Limits.DEFAULTS.with(limits -> {
+        limits.headerTime = Duration.ofSeconds(10);
+        limits.bodyTime = Duration.ofSeconds(20);
+        limits.idleTime = Duration.ofSeconds(60);
+    });
 
     private final RequestClock clock = new RequestClock(LIMITS);
     private final EmbeddedChannel channel = new EmbeddedChannel();

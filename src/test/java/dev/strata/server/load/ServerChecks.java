@@ -162,8 +162,8 @@ public final class ServerChecks {
     }
 
     private JsonNode get(String path) throws IOException, InterruptedException {
-        HttpResponse<String> response = client.send(
-                HttpRequest.newBuilder(server.resolve(path)).build(), HttpResponse.BodyHandlers.ofString());
+        HttpResponse<String> response =
+                client.send(HttpRequest.newBuilder(server.resolve(path)).build(), HttpResponse.BodyHandlers.ofString());
         return MAPPER.readTree(response.body());
     }
 }
