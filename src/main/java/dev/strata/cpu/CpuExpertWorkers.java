@@ -1,13 +1,9 @@
 package dev.strata.cpu;
 
-import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
-
-import dev.strata.cpu.jni.CpuKernels;
 import dev.strata.device.DeviceException;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertWorkers;
 import dev.strata.device.MissShare;
-import java.lang.foreign.MemorySegment;
 import java.util.List;
 
 /** C++ kernels on threads of their own that compute experts in place, up to eight rows for every time a weight is read. */
@@ -56,39 +52,11 @@ public final class CpuExpertWorkers implements ExpertWorkers {
             long in,
             long results) {
         for (int i = 0; i < count; i++) {
-            enter(layout, experts[i], blobs[i]);
+            table.putBlob(experts[i], layout, blobs[i]);
         }
-        CpuKernels.strata_cpu_expert_results(
-                context.address(),
-                layout.experts(),
-                layout.hidden(),
-                layout.intermediate(),
-                layout.gateType().id(),
-                layout.upType().id(),
-                layout.downType().id(),
-                table.address(),
-                ids,
-                rows,
-                used,
-                in,
-                results);
+        table.products(context, layout, ids, rows, used, in, results);
         for (int i = 0; i < count; i++) {
             table.remove(experts[i]);
-        }
-    }
-
-    private void enter(ExpertLayout layout, int expert, long blob) {
-        table.put(expert, blob, blob + layout.upOffset(), blob + layout.downOffset());
-        if (layout.scaled()) {
-            MemorySegment tail =
-                    MemorySegment.ofAddress(blob + layout.tailOffset()).reinterpret(ExpertLayout.TAIL);
-            table.factors(
-                    expert,
-                    tail.get(JAVA_FLOAT_UNALIGNED, 0),
-                    tail.get(JAVA_FLOAT_UNALIGNED, 4),
-                    tail.get(JAVA_FLOAT_UNALIGNED, 8));
-        } else {
-            table.factors(expert, 1, 1, 1);
         }
     }
 

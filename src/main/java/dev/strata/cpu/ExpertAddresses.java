@@ -1,8 +1,11 @@
 package dev.strata.cpu;
 
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import dev.strata.cpu.jni.CpuKernels;
+import dev.strata.device.ExpertLayout;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -40,6 +43,46 @@ final class ExpertAddresses {
         entries.set(JAVA_FLOAT, at, gate);
         entries.set(JAVA_FLOAT, at + 4, up);
         entries.set(JAVA_FLOAT, at + 8, down);
+    }
+
+    /** Enters an expert whose blob lies at an address. */
+    void putBlob(int expert, ExpertLayout layout, long blob) {
+        put(expert, blob, blob + layout.upOffset(), blob + layout.downOffset());
+        if (layout.scaled()) {
+            MemorySegment tail =
+                    MemorySegment.ofAddress(blob + layout.tailOffset()).reinterpret(ExpertLayout.TAIL);
+            factors(
+                    expert,
+                    tail.get(JAVA_FLOAT_UNALIGNED, 0),
+                    tail.get(JAVA_FLOAT_UNALIGNED, 4),
+                    tail.get(JAVA_FLOAT_UNALIGNED, 8));
+        } else {
+            factors(expert, 1, 1, 1);
+        }
+    }
+
+    /**
+     * Computes the unweighted results of all pairs of a pass whose expert is here; rows of other pairs stay as they are.
+     *
+     * @param ids address of int32 [rows, used]: the experts that the router chose
+     * @param in address of float32 [rows, hidden]
+     * @param results address of float32 [rows * used, hidden]
+     */
+    void products(CpuContext context, ExpertLayout layout, long ids, int rows, int used, long in, long results) {
+        CpuKernels.strata_cpu_expert_results(
+                context.address(),
+                layout.experts(),
+                layout.hidden(),
+                layout.intermediate(),
+                layout.gateType().id(),
+                layout.upType().id(),
+                layout.downType().id(),
+                address(),
+                ids,
+                rows,
+                used,
+                in,
+                results);
     }
 
     void remove(int expert) {

@@ -78,16 +78,9 @@ final class ExpertProducts implements AutoCloseable {
     }
 
     private void products(ExpertTable table, ExpertAddresses addresses, Tensor in, Routing routing, int rows) {
-        ExpertLayout layout = table.layout();
-        CpuKernels.strata_cpu_expert_results(
-                context.address(),
-                layout.experts(),
-                layout.hidden(),
-                layout.intermediate(),
-                layout.gateType().id(),
-                layout.upType().id(),
-                layout.downType().id(),
-                addresses.address(),
+        addresses.products(
+                context,
+                table.layout(),
                 routing.ids().address(),
                 rows,
                 routing.used(),

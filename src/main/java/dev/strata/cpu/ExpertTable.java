@@ -1,6 +1,5 @@
 package dev.strata.cpu;
 
-import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import dev.strata.device.ExpertLayer;
@@ -130,13 +129,7 @@ final class ExpertTable implements ExpertLayer {
 
     /** Enters a blob that was read among the staged ones. */
     void enter(int expert, MemorySegment blob) {
-        long base = blob.address();
-        staged.put(expert, base, base + layout.upOffset(), base + layout.downOffset());
-        staged.factors(expert, factor(blob, 0), factor(blob, 1), factor(blob, 2));
-    }
-
-    private float factor(MemorySegment blob, int index) {
-        return layout.scaled() ? blob.get(JAVA_FLOAT_UNALIGNED, layout.tailOffset() + 4L * index) : 1;
+        staged.putBlob(expert, layout, blob.address());
     }
 
     static ExpertTable of(ExpertLayer layer) {
