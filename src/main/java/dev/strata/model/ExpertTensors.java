@@ -55,13 +55,13 @@ public final class ExpertTensors {
 
     private StoredExperts layer(int layer) {
         String prefix = weights.layerPrefix(layer);
+        if (weights.gguf() && PackLayout.isPack(files.metadata())) {
+            return packed(layer, prefix);
+        }
         StoredMatrices gate;
         StoredMatrices up;
         StoredMatrices down;
         List<float[]> scales = List.of();
-        if (weights.gguf() && PackLayout.isPack(files.metadata())) {
-            return packed(layer, prefix);
-        }
         if (weights.gguf()) {
             Optional<TensorEntry> fused = files.find(prefix + "ffn_gate_up_exps.weight");
             gate = fused.isPresent()
@@ -71,9 +71,7 @@ public final class ExpertTensors {
                     ? half(fused.get(), 1)
                     : stacked(require(prefix + "ffn_up_exps.weight"), intermediate, hidden);
             down = stacked(require(prefix + "ffn_down_exps.weight"), hidden, intermediate);
-            String gatePart = fused.isPresent() ? "ffn_gate_up_exps" : "ffn_gate_exps";
-            String upPart = fused.isPresent() ? "ffn_gate_up_exps" : "ffn_up_exps";
-            scales = scales(prefix, List.of(gatePart, upPart, "ffn_down_exps"));
+            scales = ggufFactors(prefix, fused.isPresent());
         } else if (files.find(prefix + "mlp.experts.gate_up_proj").isPresent()) {
             TensorEntry packed = require(prefix + "mlp.experts.gate_up_proj");
             gate = half(packed, 0);
@@ -113,15 +111,17 @@ public final class ExpertTensors {
                     + ", expected " + experts + " experts of at least " + at + " bytes");
         }
         boolean fused = files.find(prefix + "ffn_gate_up_exps.scale").isPresent();
-        List<float[]> scales = scales(
-                prefix,
-                List.of(
-                        fused ? "ffn_gate_up_exps" : "ffn_gate_exps",
-                        fused ? "ffn_gate_up_exps" : "ffn_up_exps",
-                        "ffn_down_exps"));
+        List<float[]> scales = ggufFactors(prefix, fused);
         ExpertLayout layout = new ExpertLayout(
                 layer, experts, hidden, intermediate, types.get(0), types.get(1), types.get(2), !scales.isEmpty());
         return new StoredExperts(layout, parts.get(0), parts.get(1), parts.get(2), scales);
+    }
+
+    /** Factors of gate, up and down in GGUF; those of fused gates and ups are one tensor. */
+    private List<float[]> ggufFactors(String prefix, boolean fused) {
+        String gatePart = fused ? "ffn_gate_up_exps" : "ffn_gate_exps";
+        String upPart = fused ? "ffn_gate_up_exps" : "ffn_up_exps";
+        return scales(prefix, List.of(gatePart, upPart, "ffn_down_exps"));
     }
 
     private StoredMatrices stacked(TensorEntry tensor, int outputs, int inputs) {
