@@ -90,7 +90,7 @@ public final class NgramTables {
         RowFormat format = tensors.getFirst().dtype().equals("F8_E4M3")
                 ? new RowFormat(NgramTables::fp8, ngram.rowElements(), ngram.rowElements(), scale(files, tensors))
                 : RowFormat.of(type, ngram.rowElements());
-        long rows = tensors.stream().mapToLong(TensorEntry::bytes).sum() / format.bytes();
+        long rows = bytes(tensors) / format.bytes();
         for (int head = 0; head < ngram.heads(); head++) {
             long end = ngram.offsets().get(head) + ngram.sizes().get(head);
             if (end > rows) {
@@ -109,9 +109,13 @@ public final class NgramTables {
         };
     }
 
+    private static long bytes(List<TensorEntry> tensors) {
+        return tensors.stream().mapToLong(TensorEntry::bytes).sum();
+    }
+
     private static NgramTable automatic(
             ModelFiles files, List<TensorEntry> tensors, RowFormat format, int rowsPerToken) {
-        long bytes = tensors.stream().mapToLong(TensorEntry::bytes).sum();
+        long bytes = bytes(tensors);
         if (bytes <= HostMemory.read().usable() / 8) {
             return mapped(files, tensors, format);
         }
@@ -165,7 +169,7 @@ public final class NgramTables {
     }
 
     private static MappedNgramTable ram(ModelFiles files, List<TensorEntry> tensors, RowFormat format) {
-        long bytes = tensors.stream().mapToLong(TensorEntry::bytes).sum();
+        long bytes = bytes(tensors);
         HostMemory host = HostMemory.read();
         if (bytes > host.usable()) {
             throw new IllegalStateException("--ple-io ram: the n-gram table takes " + Bytes.text(bytes) + ", but "
