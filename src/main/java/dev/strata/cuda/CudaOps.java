@@ -22,35 +22,25 @@ import dev.strata.device.SharedExpert;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
 import java.lang.foreign.MemorySegment;
-import java.util.LinkedHashSet;
-import java.util.Set;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** Gives every operation to the class that launches its kernels, and runs passes directly or as graphs. */
+/** Gives every operation to the class that launches its kernels. */
 final class CudaOps implements Ops, AutoCloseable {
-    private static final long GLANCE_NANOS = 20_000;
-
-    /** Passes of more rows have kernels that are long enough without overlapped launches. */
-    private static final int MOST_OVERLAPPED_ROWS = 16;
-
     /** Inputs of passes of so many rows and more have a stream of their own. */
     private static final int UPLOADED_ROWS = 256;
 
-    private final CudaOptions options;
     private final CudaDevice device;
     private final CudaStream stream;
     private final Launcher launcher;
     private final Scratch scratch;
     private final Uploads uploads;
-    private final ChunkMemory chunk;
     private final Staging staging;
     private final StepRecord step;
     private final CommitRecord commit;
     private final RopeTables ropes;
     private final HeldStates held = new HeldStates();
-    private final PassGraphs graphs;
+    private final CudaPasses passes;
     private final Kernel nothing;
     private final SampleKernels samples;
     private final StoredTypes types;
@@ -67,11 +57,6 @@ final class CudaOps implements Ops, AutoCloseable {
     private final ExpertKernels experts;
     private final ExpertPromptKernels expertPrompts;
     private final MissKernels misses;
-    private @Nullable Batch described;
-    private @Nullable KernelTimes times;
-    private int memoryGeneration;
-    private final CudaEvent finished = CudaEvent.create();
-    private final Set<ExpertPlacement> placements = new LinkedHashSet<>();
 
     CudaOps(
             CudaDevice device,
@@ -80,8 +65,6 @@ final class CudaOps implements Ops, AutoCloseable {
             Kernels kernels,
             CudaOptions options,
             ChunkMemory chunk) {
-        this.chunk = chunk;
-        this.options = options;
         this.device = device;
         this.stream = stream;
         this.staging = staging;
@@ -93,9 +76,9 @@ final class CudaOps implements Ops, AutoCloseable {
         this.ropes = new RopeTables(device, staging);
         this.samples = new SampleKernels(launcher, scratch, kernels);
         this.nothing = kernels.get("nothing");
-        this.graphs = new PassGraphs(stream, scratch, held);
         this.types = new StoredTypes(kernels);
         this.activations = new Activations(launcher, scratch, kernels);
+        this.passes = new CudaPasses(device, stream, launcher, scratch, step, chunk, held, activations, options);
         int processors = device.multiprocessors();
         // Behind what the kernels declare themselves.
         int sharedBytes = device.sharedMemoryOfABlock() - (8 << 10);
@@ -125,17 +108,12 @@ final class CudaOps implements Ops, AutoCloseable {
     }
 
     void add(ExpertPlacement placement) {
-        placements.add(placement);
+        passes.add(placement);
     }
 
     /** Memory for passes of {@code rows} rows is lent or given back. */
     void enter(int rows) {
-        long lent = 0;
-        for (ExpertPlacement placement : placements) {
-            placement.enter(rows, stream);
-            lent = Math.max(lent, placement.lentMemory());
-        }
-        chunk.enter(rows, lent);
+        passes.enter(rows);
         if (rows < UPLOADED_ROWS) {
             uploads.forget();
         }
@@ -143,71 +121,26 @@ final class CudaOps implements Ops, AutoCloseable {
     }
 
     void promptGoesOn() {
-        placements.forEach(ExpertPlacement::promptGoesOn);
+        passes.promptGoesOn();
     }
 
     void promptFinished() {
-        placements.forEach(ExpertPlacement::promptFinished);
+        passes.promptFinished();
     }
 
     /** Memory that passes use was made: a pass of a name seen before may be another one. */
     void memoryMade() {
-        memoryGeneration++;
-    }
-
-    /** Operations outside of a pass describe their batch to the kernels themselves. */
-    private void use(Batch batch) {
-        if (batch != described) {
-            if (graphs.capturing()) {
-                throw new IllegalStateException("a captured pass reads another batch than its own");
-            }
-            step.load(batch);
-            described = batch;
-        }
+        passes.memoryMade();
     }
 
     @Override
     public void pass(String key, Batch batch, Runnable body) {
-        device.attach();
-        described = null;
-        use(batch);
-        activations.forget();
-        if (batch.hold()) {
-            held.begin();
-        }
-        launcher.overlap(batch.rows() <= MOST_OVERLAPPED_ROWS && times == null);
-        boolean graph = options.graphs() && times == null && PassGraphs.suits(batch, step);
-        int form = 0;
-        for (ExpertPlacement placement : placements) {
-            placement.beginPass(batch.rows(), stream);
-            graph &= placement.capturable(batch.rows());
-            form += placement.form();
-        }
-        try {
-            if (graph) {
-                PassGraphs.Key graphKey = new PassGraphs.Key(
-                        key,
-                        batch.rows(),
-                        step.segments(),
-                        step.longestSegment(),
-                        step.contextBucket(),
-                        batch.hold(),
-                        scratch.generation() + step.generation() + memoryGeneration + chunk.generation() + form);
-                graphs.run(graphKey, body);
-            } else {
-                body.run();
-            }
-        } finally {
-            placements.forEach(placement -> placement.endPass(stream));
-            launcher.overlap(false);
-            described = null;
-        }
-        activations.forget();
+        passes.run(key, batch, body);
     }
 
     @Override
     public void embed(Weight table, Batch batch, Tensor out) {
-        use(batch);
+        passes.use(batch);
         launcher.begin()
                 .address(table.address())
                 .address(table.rowBytes())
@@ -286,7 +219,7 @@ final class CudaOps implements Ops, AutoCloseable {
 
     @Override
     public void gatherRows(Tensor in, int[] wanted, Tensor out) {
-        if (graphs.capturing()) {
+        if (passes.capturing()) {
             throw new IllegalStateException("rows are gathered by number outside of passes only");
         }
         if (wanted.length == 0) {
@@ -310,7 +243,7 @@ final class CudaOps implements Ops, AutoCloseable {
             Batch batch,
             Tensor queries,
             @Nullable Tensor gates) {
-        use(batch);
+        passes.use(batch);
         attention.inputs(shape, projected, keys, values, queryNorm, keyNorm, (CudaStates.Kv) kv, queries, gates);
         activations.written(queries);
         if (gates != null) {
@@ -327,7 +260,7 @@ final class CudaOps implements Ops, AutoCloseable {
             @Nullable Tensor gates,
             Batch batch,
             Tensor out) {
-        use(batch);
+        passes.use(batch);
         attention.attention(shape, queries, (CudaStates.Kv) kv, (CudaStates.Selection) selection, gates, out);
         activations.written(out);
     }
@@ -346,7 +279,7 @@ final class CudaOps implements Ops, AutoCloseable {
             Tensor queries,
             @Nullable Tensor gates,
             Tensor out) {
-        use(batch);
+        passes.use(batch);
         CudaStates.Kv own = (CudaStates.Kv) kv;
         int rows = projected.rows();
         if (!decodeAttention.suits(shape, own, rows, selection != null)) {
@@ -368,7 +301,7 @@ final class CudaOps implements Ops, AutoCloseable {
 
     @Override
     public void indexKeys(IndexerShape shape, Tensor keys, Tensor keyNorm, LayerState.Index state, Batch batch) {
-        use(batch);
+        passes.use(batch);
         index.append(shape, keys, keyNorm, (CudaStates.Index) state);
     }
 
@@ -380,7 +313,7 @@ final class CudaOps implements Ops, AutoCloseable {
             LayerState.Index state,
             Batch batch,
             LayerState.Selection selection) {
-        use(batch);
+        passes.use(batch);
         index.choose(shape, queries, queryNorm, (CudaStates.Index) state, (CudaStates.Selection) selection);
     }
 
@@ -395,7 +328,7 @@ final class CudaOps implements Ops, AutoCloseable {
             LayerState.Recurrent state,
             Batch batch,
             Tensor out) {
-        use(batch);
+        passes.use(batch);
         delta.run(shape, weights, qkv, z, beta, alpha, (CudaStates.Recurrent) state, batch.hold(), out);
         activations.written(out);
     }
@@ -438,7 +371,7 @@ final class CudaOps implements Ops, AutoCloseable {
             return;
         }
         FusedExpertGroups groups = new FusedExpertGroups(
-                decodeExperts, misses, scratch, stream, own, shared, in, routing, into, graphs.capturing());
+                decodeExperts, misses, scratch, stream, own, shared, in, routing, into, passes.capturing());
         if (placement == null) {
             groups.run(0, layout.experts());
         } else {
@@ -451,7 +384,7 @@ final class CudaOps implements Ops, AutoCloseable {
     public void experts(ExpertLayer layer, Tensor in, Routing routing, Tensor out) {
         CudaExpertLayer own = (CudaExpertLayer) layer;
         CudaExpertGroups groups = new CudaExpertGroups(
-                experts, expertPrompts, misses, activations, stream, own, in, routing, out, graphs.capturing());
+                experts, expertPrompts, misses, activations, stream, own, in, routing, out, passes.capturing());
         ExpertPlacement placement = own.placement();
         if (placement == null) {
             groups.run(0, own.layout().experts());
@@ -485,9 +418,9 @@ final class CudaOps implements Ops, AutoCloseable {
 
     @Override
     public void ngram(NgramWeights weights, Tensor embedding, Tensor residual, LayerState.Ngram state, Batch batch) {
-        use(batch);
+        passes.use(batch);
         ngram.run(weights, embedding, residual, (CudaStates.Ngram) state, batch.hold());
-        if (!graphs.capturing()) {
+        if (!passes.capturing()) {
             uploads.consumed(embedding.address());
         }
         activations.written(residual);
@@ -523,7 +456,7 @@ final class CudaOps implements Ops, AutoCloseable {
     @Override
     public void write(MemorySegment source, Tensor target) {
         device.attach();
-        if (graphs.capturing()) {
+        if (passes.capturing()) {
             throw new IllegalStateException("values are written outside of passes only");
         }
         staging.write(source.asSlice(0, 4L * target.rows() * target.columns()), target.address());
@@ -542,36 +475,21 @@ final class CudaOps implements Ops, AutoCloseable {
 
     @Override
     public void read(Tensor source, MemorySegment target) {
-        for (ExpertPlacement placement : placements) {
-            if (placement.sharesProcessor()) {
-                waitAsleep();
-                break;
-            }
-        }
+        passes.leaveProcessor();
         device.attach();
         staging.read(source.address(), target.asSlice(0, 4L * source.rows() * source.columns()));
-        placements.forEach(ExpertPlacement::settled);
-    }
-
-    /** Waits for all work without keeping a processor busy, which the driver's own waits do. */
-    private void waitAsleep() {
-        finished.record(stream);
-        while (!finished.isDone()) {
-            LockSupport.parkNanos(this, GLANCE_NANOS);
-        }
+        passes.settled();
     }
 
     /** Times the kernels of later passes; the caller closes what it gets. */
     KernelTimes time() {
         KernelTimes started = new KernelTimes(stream);
-        times = started;
         launcher.time(started);
         return started;
     }
 
     /** Ends timing. */
     void stopTiming() {
-        times = null;
         launcher.time(null);
     }
 
@@ -588,7 +506,7 @@ final class CudaOps implements Ops, AutoCloseable {
 
     /** Captured passes kept, for tests. */
     int capturedPasses() {
-        return graphs.size();
+        return passes.captured();
     }
 
     /** Reads int32 values of device memory after all work, for tests and figures. */
@@ -602,8 +520,7 @@ final class CudaOps implements Ops, AutoCloseable {
     @Override
     public void close() {
         stream.synchronize();
-        finished.close();
-        graphs.close();
+        passes.close();
         uploads.close();
         scratch.close();
         step.close();

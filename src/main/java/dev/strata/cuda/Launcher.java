@@ -167,6 +167,11 @@ final class Launcher implements AutoCloseable {
         times = wanted;
     }
 
+    /** Whether kernels are timed. */
+    boolean timing() {
+        return times != null;
+    }
+
     /**
      * Leaves the kernels of these names out, or launches {@code other} in their place, which takes one integer: what is computed is then wrong,
      * but how long a pass takes tells what they cost.

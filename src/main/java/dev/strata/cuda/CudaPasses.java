@@ -1,0 +1,166 @@
+package dev.strata.cuda;
+
+import dev.strata.device.Batch;
+import dev.strata.device.ExpertPlacement;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/** Runs passes directly or as graphs, and tells those that place experts about them. */
+final class CudaPasses implements AutoCloseable {
+    private static final long GLANCE_NANOS = 20_000;
+
+    /** Passes of more rows have kernels that are long enough without overlapped launches. */
+    private static final int MOST_OVERLAPPED_ROWS = 16;
+
+    private final CudaDevice device;
+    private final CudaStream stream;
+    private final Launcher launcher;
+    private final Scratch scratch;
+    private final StepRecord step;
+    private final ChunkMemory chunk;
+    private final HeldStates held;
+    private final Activations activations;
+    private final CudaOptions options;
+    private final PassGraphs graphs;
+    private final CudaEvent finished = CudaEvent.create();
+    private final Set<ExpertPlacement> placements = new LinkedHashSet<>();
+    private @Nullable Batch described;
+    private int memoryGeneration;
+
+    CudaPasses(
+            CudaDevice device,
+            CudaStream stream,
+            Launcher launcher,
+            Scratch scratch,
+            StepRecord step,
+            ChunkMemory chunk,
+            HeldStates held,
+            Activations activations,
+            CudaOptions options) {
+        this.device = device;
+        this.stream = stream;
+        this.launcher = launcher;
+        this.scratch = scratch;
+        this.step = step;
+        this.chunk = chunk;
+        this.held = held;
+        this.activations = activations;
+        this.options = options;
+        this.graphs = new PassGraphs(stream, scratch, held);
+    }
+
+    void add(ExpertPlacement placement) {
+        placements.add(placement);
+    }
+
+    /** Memory for passes of {@code rows} rows is lent or given back. */
+    void enter(int rows) {
+        long lent = 0;
+        for (ExpertPlacement placement : placements) {
+            placement.enter(rows, stream);
+            lent = Math.max(lent, placement.lentMemory());
+        }
+        chunk.enter(rows, lent);
+    }
+
+    void promptGoesOn() {
+        placements.forEach(ExpertPlacement::promptGoesOn);
+    }
+
+    void promptFinished() {
+        placements.forEach(ExpertPlacement::promptFinished);
+    }
+
+    /** Memory that passes use was made: a pass of a name seen before may be another one. */
+    void memoryMade() {
+        memoryGeneration++;
+    }
+
+    /** Operations outside of a pass describe their batch to the kernels themselves. */
+    void use(Batch batch) {
+        if (batch != described) {
+            if (graphs.capturing()) {
+                throw new IllegalStateException("a captured pass reads another batch than its own");
+            }
+            step.load(batch);
+            described = batch;
+        }
+    }
+
+    /** Runs {@code body} as {@link dev.strata.device.Ops#pass} describes. */
+    void run(String key, Batch batch, Runnable body) {
+        device.attach();
+        described = null;
+        use(batch);
+        activations.forget();
+        if (batch.hold()) {
+            held.begin();
+        }
+        launcher.overlap(batch.rows() <= MOST_OVERLAPPED_ROWS && !launcher.timing());
+        boolean graph = options.graphs() && !launcher.timing() && PassGraphs.suits(batch, step);
+        int form = 0;
+        for (ExpertPlacement placement : placements) {
+            placement.beginPass(batch.rows(), stream);
+            graph &= placement.capturable(batch.rows());
+            form += placement.form();
+        }
+        try {
+            if (graph) {
+                PassGraphs.Key graphKey = new PassGraphs.Key(
+                        key,
+                        batch.rows(),
+                        step.segments(),
+                        step.longestSegment(),
+                        step.contextBucket(),
+                        batch.hold(),
+                        scratch.generation() + step.generation() + memoryGeneration + chunk.generation() + form);
+                graphs.run(graphKey, body);
+            } else {
+                body.run();
+            }
+        } finally {
+            placements.forEach(placement -> placement.endPass(stream));
+            launcher.overlap(false);
+            described = null;
+        }
+        activations.forget();
+    }
+
+    /** Whether the running pass is being captured. */
+    boolean capturing() {
+        return graphs.capturing();
+    }
+
+    /** Captured passes kept. */
+    int captured() {
+        return graphs.size();
+    }
+
+    /** Waits for all work where a placement computes on the processor, without keeping one busy, which the driver's own waits do. */
+    void leaveProcessor() {
+        boolean shared = false;
+        for (ExpertPlacement placement : placements) {
+            shared |= placement.sharesProcessor();
+        }
+        if (!shared) {
+            return;
+        }
+        finished.record(stream);
+        while (!finished.isDone()) {
+            LockSupport.parkNanos(this, GLANCE_NANOS);
+        }
+    }
+
+    /** All work so far has been waited for. */
+    void settled() {
+        placements.forEach(ExpertPlacement::settled);
+    }
+
+    @Override
+    public void close() {
+        finished.close();
+        graphs.close();
+    }
+}
