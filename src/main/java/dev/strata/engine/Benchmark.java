@@ -1,13 +1,11 @@
 package dev.strata.engine;
 
 import dev.strata.decode.DraftChoice;
-import dev.strata.device.Batch;
 import dev.strata.device.Picks;
 import dev.strata.model.Model;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
@@ -50,8 +48,7 @@ public final class Benchmark {
     public Row run(int prompt, int decode, int repeats) {
         List<Double> readTimes = new ArrayList<>();
         List<Double> writeTimes = new ArrayList<>();
-        int[] pages = new int[(prompt + decode + Batch.PAGE) / Batch.PAGE];
-        Arrays.setAll(pages, i -> i);
+        int[] pages = SingleText.pages(prompt + decode + 1);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment logits = arena.allocate(4L * model.config().vocabulary(), 64);
             for (int repeat = -1; repeat < repeats; repeat++) {
@@ -82,8 +79,7 @@ public final class Benchmark {
 
     /** Reads {@code prompt} random tokens, then writes {@code decode} tokens, once. */
     public Row once(int prompt, int decode, int seed) {
-        int[] pages = new int[(prompt + decode + Batch.PAGE) / Batch.PAGE];
-        Arrays.setAll(pages, i -> i);
+        int[] pages = SingleText.pages(prompt + decode + 1);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment logits = arena.allocate(4L * model.config().vocabulary(), 64);
             int[] text = text(prompt, decode, seed);
@@ -129,7 +125,7 @@ public final class Benchmark {
                 text[position] = choice.token();
             }
             if (model.picks()) {
-                model.forwardPicked(batch(text, position, 1, pages), settings, results);
+                model.forwardPicked(SingleText.batch(text, position, 1, pages), settings, results);
                 picked = true;
             } else {
                 pass(text, position, 1, pages, new int[] {0}, logits);
@@ -138,13 +134,7 @@ public final class Benchmark {
     }
 
     private void pass(int[] text, int past, int rows, int[] pages, int[] wanted, MemorySegment logits) {
-        model.forward(batch(text, past, rows, pages), wanted, logits);
-    }
-
-    private static Batch batch(int[] text, int past, int rows, int[] pages) {
-        int[] history = Arrays.copyOfRange(text, Math.max(0, past - 8), past);
-        Batch.Segment segment = new Batch.Segment(0, rows, past, pages, 0, history);
-        return new Batch(Arrays.copyOfRange(text, past, past + rows), List.of(segment), false);
+        model.forward(SingleText.batch(text, past, rows, pages), wanted, logits);
     }
 
     private static double median(List<Double> values) {

@@ -6,7 +6,6 @@ import dev.strata.config.Options;
 import dev.strata.decode.DevicePlacement;
 import dev.strata.decode.PoolFigures;
 import dev.strata.device.Backend;
-import dev.strata.device.Batch;
 import dev.strata.device.Device;
 import dev.strata.device.DeviceException;
 import dev.strata.expert.ArenaLayout;
@@ -158,8 +157,7 @@ public final class DecodeBenchmark {
         Marks before;
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment logits = arena.allocate(4L * model.config().vocabulary(), 64);
-            int[] pages = new int[Math.ceilDiv(text.length, Batch.PAGE)];
-            Arrays.setAll(pages, page -> page);
+            int[] pages = SingleText.pages(text.length);
             int position = 0;
             while (position < warmUp) {
                 step(model, text, position++, pages, logits);
@@ -241,9 +239,7 @@ public final class DecodeBenchmark {
     }
 
     private static void step(Model model, int[] text, int position, int[] pages, MemorySegment logits) {
-        int[] history = Arrays.copyOfRange(text, Math.max(0, position - 8), position);
-        Batch.Segment segment = new Batch.Segment(0, 1, position, pages, 0, history);
-        model.forward(new Batch(new int[] {text[position]}, List.of(segment), false), new int[] {0}, logits);
+        model.forward(SingleText.batch(text, position, 1, pages), new int[] {0}, logits);
     }
 
     private int[] text(int vocabulary, int length) {

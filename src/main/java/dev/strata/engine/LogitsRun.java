@@ -1,6 +1,5 @@
 package dev.strata.engine;
 
-import dev.strata.device.Batch;
 import dev.strata.format.safetensors.SafetensorsWriter;
 import dev.strata.model.Model;
 import java.io.IOException;
@@ -41,8 +40,7 @@ public final class LogitsRun {
                 throw new IllegalArgumentException("token " + token + " is not in the vocabulary of " + vocabulary);
             }
         }
-        int[] pages = new int[(tokens.length + Batch.PAGE - 1) / Batch.PAGE];
-        Arrays.setAll(pages, i -> i);
+        int[] pages = SingleText.pages(tokens.length);
         int most = Math.min(chunk, model.maxRows());
         model.clearSlot(0);
         try (Arena arena = Arena.ofConfined()) {
@@ -51,12 +49,7 @@ public final class LogitsRun {
                 int rows = Math.min(most, tokens.length - past);
                 int[] wanted = new int[rows];
                 Arrays.setAll(wanted, i -> i);
-                int[] history = Arrays.copyOfRange(tokens, Math.max(0, past - 8), past);
-                Batch.Segment segment = new Batch.Segment(0, rows, past, pages, 0, history);
-                model.forward(
-                        new Batch(Arrays.copyOfRange(tokens, past, past + rows), List.of(segment), false),
-                        wanted,
-                        logits);
+                model.forward(SingleText.batch(tokens, past, rows, pages), wanted, logits);
                 sink.rows(logits.asSlice(0, 4L * rows * vocabulary), rows);
             }
         }

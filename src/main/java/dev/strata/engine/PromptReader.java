@@ -2,11 +2,9 @@ package dev.strata.engine;
 
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
-import dev.strata.device.Batch;
 import dev.strata.model.Model;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
-import java.util.List;
 import java.util.SplittableRandom;
 
 /** Reads made prompts into the first slot of a model and goes on greedily. */
@@ -67,15 +65,11 @@ final class PromptReader {
     }
 
     private static int[] pages(int length) {
-        int[] pages = new int[Math.ceilDiv(length + 2 * GREEDY, Batch.PAGE)];
-        Arrays.setAll(pages, page -> page);
-        return pages;
+        return SingleText.pages(length + 2 * GREEDY);
     }
 
     private void forward(int[] text, int past, int rows, int[] pages, int[] wanted) {
-        int[] history = Arrays.copyOfRange(text, Math.max(0, past - 8), past);
-        Batch.Segment segment = new Batch.Segment(0, rows, past, pages, 0, history);
-        model.forward(new Batch(Arrays.copyOfRange(text, past, past + rows), List.of(segment), false), wanted, logits);
+        model.forward(SingleText.batch(text, past, rows, pages), wanted, logits);
     }
 
     private int[] text(int length, int seed) {

@@ -10,8 +10,6 @@ import dev.strata.model.Model;
 import dev.strata.model.ModelOptions;
 import dev.strata.prefill.ChunkSetting;
 import java.lang.foreign.Arena;
-import java.util.Arrays;
-import java.util.List;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -90,9 +88,7 @@ final class PromptRoom {
     }
 
     private static void run(Model model, int rows) {
-        int[] pages = new int[Math.ceilDiv(rows, Batch.PAGE)];
-        Arrays.setAll(pages, page -> page);
-        Batch batch = new Batch(new int[rows], List.of(new Batch.Segment(0, rows, 0, pages, 0, new int[0])), false);
+        Batch batch = SingleText.batch(new int[rows], 0, rows, SingleText.pages(rows));
         try (Arena arena = Arena.ofConfined()) {
             model.forward(
                     batch,

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 final class Sequence {
     private static final int NONE = -1;
     /** N-grams of any model are shorter. */
-    private static final int HISTORY = 8;
+    static final int HISTORY = 8;
 
     final ActiveRequest request;
     final int choice;
