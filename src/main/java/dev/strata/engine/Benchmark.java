@@ -48,21 +48,11 @@ public final class Benchmark {
     public Row run(int prompt, int decode, int repeats) {
         List<Double> readTimes = new ArrayList<>();
         List<Double> writeTimes = new ArrayList<>();
-        int[] pages = SingleText.pages(prompt + decode + 1);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment logits = arena.allocate(4L * model.config().vocabulary(), 64);
-            for (int repeat = -1; repeat < repeats; repeat++) {
-                int[] text = text(prompt, decode, repeat);
-                model.clearSlot(0);
-                long start = System.nanoTime();
-                read(text, prompt, pages, logits);
-                long middle = System.nanoTime();
-                write(text, prompt, pages, logits);
-                long end = System.nanoTime();
-                if (repeat >= 0) {
-                    readTimes.add((middle - start) / 1e6);
-                    writeTimes.add((end - middle) / 1e6);
-                }
+        for (int repeat = -1; repeat < repeats; repeat++) {
+            Row row = once(prompt, decode, repeat);
+            if (repeat >= 0) {
+                readTimes.add(row.promptMillis());
+                writeTimes.add(row.decodeMillis());
             }
         }
         double read = median(readTimes);
