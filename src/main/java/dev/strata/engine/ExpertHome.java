@@ -35,8 +35,6 @@ import dev.strata.model.ModelOptions;
 import dev.strata.model.NgramTables;
 import dev.strata.model.ngram.NgramTable;
 import dev.strata.prefill.PromptRoomException;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -217,7 +215,7 @@ final class ExpertHome implements AutoCloseable {
             @Nullable NgramTable table,
             boolean owned) {
         ArenaLayout layout = source.arenaLayout();
-        ExpertProfile profile = profile(options.tiers(), layout);
+        ExpertProfile profile = ExpertSources.profile(options.tiers(), layout);
         PinnedRanges pinned = pin(device, source, options, profile);
         DeferredPlacement deferred = DeferredPlacement.create(device, layout, source.readsAhead());
         ExpertHome home = new ExpertHome(
@@ -238,17 +236,6 @@ final class ExpertHome implements AutoCloseable {
             deferred.close();
             pinned.close();
             throw failed;
-        }
-    }
-
-    private static ExpertProfile profile(TierOptions tiers, ArenaLayout layout) {
-        if (tiers.profile().isEmpty()) {
-            return ExpertProfile.even(layout);
-        }
-        try {
-            return ExpertProfile.load(tiers.profile().get(), layout);
-        } catch (IOException failed) {
-            throw new UncheckedIOException(failed);
         }
     }
 

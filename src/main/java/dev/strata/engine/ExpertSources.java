@@ -162,20 +162,25 @@ final class ExpertSources {
 
     private static TieredExpertSource tiered(
             ModelFiles files, List<StoredExperts> stored, Options options, ArenaLayout layout, long budget) {
-        ExpertProfile profile = ExpertProfile.even(layout);
-        if (options.tiers().profile().isPresent()) {
-            try {
-                profile = ExpertProfile.load(options.tiers().profile().get(), layout);
-            } catch (IOException failed) {
-                throw new UncheckedIOException(failed);
-            }
-        }
+        ExpertProfile profile = profile(options.tiers(), layout);
         ExpertSource rest = ahead(file(files, stored), options);
         try {
             return TieredExpertSource.budget(rest, profile.ranking(), budget, READERS, progress());
         } catch (RuntimeException failed) {
             rest.close();
             throw failed;
+        }
+    }
+
+    /** What is known about the use of experts: the profile that the options name, or nothing. */
+    static ExpertProfile profile(TierOptions tiers, ArenaLayout layout) {
+        if (tiers.profile().isEmpty()) {
+            return ExpertProfile.even(layout);
+        }
+        try {
+            return ExpertProfile.load(tiers.profile().get(), layout);
+        } catch (IOException failed) {
+            throw new UncheckedIOException(failed);
         }
     }
 
