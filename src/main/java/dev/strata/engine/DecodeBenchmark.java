@@ -13,10 +13,8 @@ import dev.strata.expert.CacheReplay;
 import dev.strata.expert.ExpertArena;
 import dev.strata.expert.RoutingTrace;
 import dev.strata.format.ModelFiles;
-import dev.strata.model.Hyperparameters;
 import dev.strata.model.Model;
 import dev.strata.model.ModelConfigReader;
-import dev.strata.model.NgramTables;
 import dev.strata.model.ngram.NgramTable;
 import dev.strata.synth.ModelSource;
 import java.lang.foreign.Arena;
@@ -125,9 +123,7 @@ public final class DecodeBenchmark {
 
     private Map<String, Object> arm(ModelFiles files, ExpertHome.Shared experts, DecodeArm arm, DecodeBound bound) {
         Options set = arm.apply(options);
-        Hyperparameters sizes = ModelConfigReader.hyperparameters(files);
-        NgramTable table =
-                sizes.ngram() == null ? null : NgramTables.open(files, sizes.ngram(), TierSettings.ngram(set));
+        NgramTable table = ModelSession.ngramTable(files, set);
         try (Backend backend = backends.apply(set)) {
             ExpertHome.Loaded loaded = ExpertHome.load(
                     files,

@@ -27,12 +27,9 @@ import dev.strata.expert.TieredExpertSource;
 import dev.strata.format.ModelFiles;
 import dev.strata.format.TensorEntry;
 import dev.strata.memory.Bytes;
-import dev.strata.model.Hyperparameters;
 import dev.strata.model.Model;
-import dev.strata.model.ModelConfigReader;
 import dev.strata.model.ModelLoader;
 import dev.strata.model.ModelOptions;
-import dev.strata.model.NgramTables;
 import dev.strata.model.ngram.NgramTable;
 import dev.strata.prefill.PromptRoomException;
 import java.nio.file.Path;
@@ -197,10 +194,8 @@ final class ExpertHome implements AutoCloseable {
             LOG.info("prefill: {}; prompts are read {} tokens at a time", tooSmall.getMessage(), leastRows(options));
         }
         int rows = leastRows(options);
-        Hyperparameters.Ngram shape = ModelConfigReader.hyperparameters(files).ngram();
         // The first one was closed with its model.
-        NgramTable again =
-                table == null || shape == null ? null : NgramTables.open(files, shape, TierSettings.ngram(options));
+        NgramTable again = table == null ? null : ModelSession.ngramTable(files, options);
         Loaded small = place(files, backend, device, options, room.withMaxRows(rows), source, again, true);
         return new Loaded(small.model(), small.home(), rows, again);
     }

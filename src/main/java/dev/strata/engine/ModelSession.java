@@ -63,10 +63,7 @@ public final class ModelSession implements AutoCloseable {
                 SelfTest.once(files, backend);
                 EngineOptions engine =
                         options.engine().withChunk(TierSettings.chunk(options, Backends.device(backend)));
-                Hyperparameters sizes = ModelConfigReader.hyperparameters(files);
-                NgramTable table = sizes.ngram() == null
-                        ? null
-                        : NgramTables.open(files, sizes.ngram(), TierSettings.ngram(options));
+                NgramTable table = ngramTable(files, options);
                 ExpertHome.Loaded loaded =
                         ExpertHome.load(files, backend, options, room(engine, config, context), table);
                 return new ModelSession(
@@ -85,6 +82,12 @@ public final class ModelSession implements AutoCloseable {
             files.close();
             throw e;
         }
+    }
+
+    /** Opens the model's n-gram table; null for models without one. */
+    static @Nullable NgramTable ngramTable(ModelFiles files, Options options) {
+        Hyperparameters.Ngram shape = ModelConfigReader.hyperparameters(files).ngram();
+        return shape == null ? null : NgramTables.open(files, shape, TierSettings.ngram(options));
     }
 
     private static int context(EngineOptions options, ModelConfig config) {

@@ -7,10 +7,8 @@ import dev.strata.device.Device;
 import dev.strata.expert.ExpertArena;
 import dev.strata.format.ModelFiles;
 import dev.strata.memory.Bytes;
-import dev.strata.model.Hyperparameters;
 import dev.strata.model.Model;
 import dev.strata.model.ModelConfigReader;
-import dev.strata.model.NgramTables;
 import dev.strata.model.ngram.NgramTable;
 import dev.strata.prefill.PrefillTiming;
 import dev.strata.synth.ModelSource;
@@ -114,9 +112,7 @@ public final class PromptBenchmark {
 
     private Map<String, Object> arm(ModelFiles files, ExpertHome.Shared experts, PromptArm arm, boolean longFirst) {
         Options set = arm.apply(options);
-        Hyperparameters sizes = ModelConfigReader.hyperparameters(files);
-        NgramTable rows =
-                sizes.ngram() == null ? null : NgramTables.open(files, sizes.ngram(), TierSettings.ngram(set));
+        NgramTable rows = ModelSession.ngramTable(files, set);
         TimedNgramTable table = rows == null ? null : new TimedNgramTable(rows);
         int context = longPrompt + 64;
         try (Backend backend = Backends.create(set)) {
