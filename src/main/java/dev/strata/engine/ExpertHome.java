@@ -292,6 +292,12 @@ final class ExpertHome implements AutoCloseable {
         return experts;
     }
 
+    /** The reads of experts that stay in files; null when none do. */
+    @Nullable
+    FileReads fileReads() {
+        return experts instanceof TieredExpertSource tiered && tiered.rest() instanceof FileReads reads ? reads : null;
+    }
+
     /** Where experts are and how they are reached, by name; figures may be a step old. */
     Map<String, Object> figures() {
         Map<String, Object> figures = new LinkedHashMap<>();
@@ -300,7 +306,8 @@ final class ExpertHome implements AutoCloseable {
         }
         if (experts instanceof TieredExpertSource tiered) {
             figures.put("ram_bytes", tiered.residentBytes());
-            if (tiered.rest() instanceof FileReads reads) {
+            FileReads reads = fileReads();
+            if (reads != null) {
                 figures.putAll(reads.counters().figures());
             }
             if (tiered.rest() instanceof AheadSource ahead) {

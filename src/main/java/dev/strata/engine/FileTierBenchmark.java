@@ -163,9 +163,8 @@ public final class FileTierBenchmark {
     }
 
     private static ReadCounters.Snapshot snapshot(ModelSession session) {
-        return session.home().experts() instanceof TieredExpertSource tiered && tiered.rest() instanceof FileReads reads
-                ? reads.counters().snapshot()
-                : new ReadCounters.Snapshot(0, 0, 0, 0, 0, 0);
+        FileReads reads = session.home().fileReads();
+        return reads == null ? new ReadCounters.Snapshot(0, 0, 0, 0, 0, 0) : reads.counters().snapshot();
     }
 
     /** Bytes of the experts that a streamed pass takes from files: those neither in RAM nor, behind a prompt, in a slot. */

@@ -62,7 +62,8 @@ final class MonitorFigures {
             long rows = counters.promptTokensRead.sum() + counters.decodeRows.sum() + counters.draftsOffered.sum();
             tiers.put(device == null ? "ram" : "vram", tier(rows * layers * experts.used(), 0));
         }
-        if (session.home().experts() instanceof TieredExpertSource tiered && tiered.rest() instanceof FileReads reads) {
+        FileReads reads = session.home().fileReads();
+        if (reads != null) {
             ReadCounters read = reads.counters();
             tiers.put("disk", tier(read.requests(), read.bytes()));
         }
