@@ -44,11 +44,7 @@ public final class EventStream {
         pending.writeBytes(DATA);
         pending.writeBytes(frame.before());
         if (isPlain(text)) {
-            pending.write('"');
-            for (int i = 0; i < text.length(); i++) {
-                pending.write(text.charAt(i));
-            }
-            pending.write('"');
+            text('"' + text + '"');
         } else {
             pending.writeBytes(Json.bytes(text));
         }
