@@ -88,7 +88,7 @@ public final class Backends {
                     case P_CORES -> CpuTopology.Choice.P_CORES;
                 });
         int threads = misses.poolWorkers() > 0 ? misses.poolWorkers() : Math.max(1, cores.size() - SPARED_CORES);
-        return CpuExpertWorkers.start(settings(options).withThreads(threads), cores);
+        return CpuExpertWorkers.start(settings(options.variables()).withThreads(threads), cores);
     }
 
     private static Backend cuda(Options options) {
@@ -136,15 +136,11 @@ public final class Backends {
     }
 
     private static Backend cpu(Options options) {
-        CpuSettings settings = settings(options);
+        CpuSettings settings = settings(options.variables());
         if (options.engine().threads() > 0) {
             settings = settings.withThreads(options.engine().threads());
         }
         return CpuBackend.create(settings);
-    }
-
-    private static CpuSettings settings(Options options) {
-        return settings(options.variables());
     }
 
     private static CpuSettings settings(Variables variables) {
@@ -154,6 +150,11 @@ public final class Backends {
                     CpuIsa.parse(variables.text(Variable.CPU_ISA).orElseThrow()));
         }
         return settings.withHugeWeights(variables.flag(Variable.CPU_HUGE_WEIGHTS));
+    }
+
+    /** {@link #instructionSet(Variables)} beside a backend that runs already. */
+    static String instructionSet(Backend running, Variables variables) {
+        return running instanceof CpuBackend cpu ? cpu.isa().label() : instructionSet(variables);
     }
 
     /** The instruction set that the C++ kernels use here, capped by {@link Variable#CPU_ISA}; {@code none} and why without kernels. */

@@ -167,7 +167,7 @@ public final class EngineLoader {
         facts.put("draft_layer", session.model().canDraft());
         facts.put("suffix_draft", engine.speculation().lookupLength());
         facts.put("deterministic", engine.deterministic());
-        facts.put("cpu_isa", Backends.instructionSet(options.variables()));
+        facts.put("cpu_isa", Backends.instructionSet(session.backend(), options.variables()));
         StateMemory states = StateMemory.of(session.model(), engine, session.context());
         LOG.info("{}", states.line(engine.parallel()));
         MonitorFigures monitor =
