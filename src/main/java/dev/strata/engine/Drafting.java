@@ -14,7 +14,6 @@ import java.util.List;
  * looking up how the text went on before. Drafts that the answer's rule forbids are never verified. Used by the step loop alone.
  */
 final class Drafting {
-    private final Model model;
     private final Passes passes;
     private final Speculation speculation;
     private final boolean layer;
@@ -23,7 +22,6 @@ final class Drafting {
 
     /** @param mostSequences with more sequences decoding at once, their rows fill a pass better than guesses */
     Drafting(Model model, Passes passes, Speculation speculation, int mostSequences) {
-        this.model = model;
         this.passes = passes;
         this.speculation = speculation;
         this.mostSequences = mostSequences;
@@ -184,13 +182,5 @@ final class Drafting {
             kept = Math.max(0, kept - 1);
         }
         sequence.draftCount = kept;
-    }
-
-    boolean usesLayer() {
-        return layer;
-    }
-
-    Model model() {
-        return model;
     }
 }
