@@ -16,7 +16,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
-import java.util.concurrent.FutureTask;
+import java.util.concurrent.Executors;
+import java.util.function.Consumer;
 import java.util.zip.CRC32C;
 
 /**
@@ -164,22 +165,14 @@ final class SlotFiles {
         }
     }
 
-    private interface Copy {
-        void with(MemorySegment piece);
-    }
-
-    private ByteBuffer fetched(MemorySegment piece, Copy copy) {
-        put(piece, copy);
+    private ByteBuffer fetched(MemorySegment piece, Consumer<MemorySegment> copy) {
+        run(() -> copy.accept(piece));
         return piece.asByteBuffer();
-    }
-
-    private void put(MemorySegment piece, Copy copy) {
-        run(() -> copy.with(piece));
     }
 
     /** Runs {@code work} between two passes. */
     private void run(Runnable work) {
-        loop.execute(new FutureTask<>(work, true));
+        loop.call(Executors.callable(work, true));
     }
 
     private static void put(FileChannel file, ByteBuffer bytes, CRC32C sum) throws IOException {
@@ -198,13 +191,13 @@ final class SlotFiles {
             for (int page : room.pages()) {
                 MemorySegment piece = buffer.asSlice(0, sizes.page());
                 get(file, piece, sum);
-                put(piece, bytes -> model.writePage(page, bytes));
+                run(() -> model.writePage(page, piece));
             }
             for (HeldPrefix.State state : room.states()) {
                 MemorySegment piece = buffer.asSlice(0, sizes.slot());
                 get(file, piece, sum);
                 if (state.slot() >= 0) {
-                    put(piece, bytes -> model.writeSlot(state.slot(), bytes));
+                    run(() -> model.writeSlot(state.slot(), piece));
                 }
             }
             ByteBuffer expected = SlotFile.little(4);

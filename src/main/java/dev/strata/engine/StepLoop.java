@@ -122,19 +122,11 @@ final class StepLoop implements Runnable {
      */
     <T> T call(Callable<T> work) {
         FutureTask<T> task = new FutureTask<>(work);
-        execute(task);
-        return task.resultNow();
-    }
-
-    /** Like {@link #call}, for work without a result. */
-    void execute(FutureTask<?> task) {
         tasks.add(task);
         wake();
-        boolean done = false;
-        while (!done) {
+        while (true) {
             try {
-                task.get(1, TimeUnit.SECONDS);
-                done = true;
+                return task.get(1, TimeUnit.SECONDS);
             } catch (TimeoutException e) {
                 if (!thread.isAlive()) {
                     throw Errors.unavailable("the engine is stopping");
