@@ -148,10 +148,10 @@ final class SchemaCompiler {
         if (reference != null) {
             merged = SchemaMerge.merge(flattened(target(reference.asText()), level + 1), merged);
         }
-        if (all != null && !all.isArray()) {
-            throw new GrammarException("\"allOf\" should be a list of schemas, but is " + all);
-        }
         if (all != null) {
+            if (!all.isArray()) {
+                throw new GrammarException("\"allOf\" should be a list of schemas, but is " + all);
+            }
             for (JsonNode part : all) {
                 merged = SchemaMerge.merge(merged, flattened(part, level + 1));
             }

@@ -38,7 +38,7 @@ final class SchemaKeywords {
                 throw new GrammarException("\"" + name + "\" is not supported in schemas that constrain the answer");
             }
         });
-        for (String name : List.of("prefixItems", "enum", "anyOf", "oneOf", "allOf")) {
+        for (String name : List.of("prefixItems", "enum", "anyOf", "oneOf")) {
             shape(schema, name, "a list", JsonNode::isArray);
         }
         shape(schema, "properties", "an object", JsonNode::isObject);
