@@ -133,5 +133,10 @@ public record EngineOptions(
     public record Speculation(boolean draftLayer, int window, float leastProbability, int lookupLength) {
         public static final Speculation DEFAULTS = new Speculation(true, 5, 0.5f, 0);
         public static final Speculation OFF = new Speculation(false, 1, 0.5f, 0);
+
+        /** Whether the model's draft layer is wanted. */
+        public boolean wantsLayer() {
+            return draftLayer && window > 1;
+        }
     }
 }

@@ -33,8 +33,7 @@ final class CacheBudget {
 
     /** One state goes with every {@link EngineOptions#checkpointEvery} tokens, as prompts are read. */
     static EngineOptions apply(EngineOptions options, long bytes, Hyperparameters sizes) {
-        boolean draft =
-                options.speculation().draftLayer() && options.speculation().window() > 1;
+        boolean draft = options.speculation().wantsLayer();
         long page = pageBytes(sizes, options.kv(), draft);
         if (!EngineParts.isRecurrent(sizes.config().architecture())) {
             return options.withCache(tokens(bytes / page), options.checkpoints());

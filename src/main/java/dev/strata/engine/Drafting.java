@@ -25,7 +25,7 @@ final class Drafting {
         this.passes = passes;
         this.speculation = speculation;
         this.mostSequences = mostSequences;
-        layer = speculation.draftLayer() && speculation.window() > 1 && model.canDraft();
+        layer = speculation.wantsLayer() && model.canDraft();
         choice = new DraftChoice(model.config().vocabulary());
     }
 

@@ -101,9 +101,12 @@ public final class ModelSession implements AutoCloseable {
         int cached = options.cacheTokens() < 0 ? context : options.cacheTokens();
         int pages = options.parallel() * (pages(context) + 1) + pages(cached) + 1;
         int rows = Math.max(options.chunk(), options.parallel() * Batch.MAX_WINDOW);
-        boolean draft =
-                options.speculation().draftLayer() && options.speculation().window() > 1;
-        return new ModelOptions(rows, pages, EngineParts.slots(options, config.architecture()), options.kv(), draft);
+        return new ModelOptions(
+                rows,
+                pages,
+                EngineParts.slots(options, config.architecture()),
+                options.kv(),
+                options.speculation().wantsLayer());
     }
 
     private static int pages(int tokens) {
