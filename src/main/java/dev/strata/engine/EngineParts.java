@@ -98,9 +98,7 @@ final class EngineParts implements AutoCloseable {
         EngineCounters counters = new EngineCounters();
         Delivery delivery = new Delivery();
         Passes passes = new Passes(model, logitRows);
-        int spare = Math.max(0, model.slots() - options.parallel() - 1);
-        SequenceStore store =
-                new SequenceStore(model, recurrent, Math.min(options.checkpoints(), spare), options.parallel());
+        SequenceStore store = new SequenceStore(model, recurrent, checkpoints(model, options), options.parallel());
         Outcomes outcomes = new Outcomes(text, delivery, counters, settings.experts());
         Drafting drafting = new Drafting(model, passes, speculation, MOST_DRAFTING);
         Stops stops = new Stops(recurrent, options.checkpointEvery());
@@ -134,6 +132,11 @@ final class EngineParts implements AutoCloseable {
     /** Whether states of a text are more than its keys and values. */
     static boolean isRecurrent(Architecture architecture) {
         return architecture != Architecture.QWEN3_MOE;
+    }
+
+    /** Most recurrent states that the model has room to keep beside those of running sequences. */
+    static int checkpoints(Model model, EngineOptions options) {
+        return Math.min(options.checkpoints(), Math.max(0, model.slots() - options.parallel() - 1));
     }
 
     /** State slots that a model needs: for the sequences, the checkpoints and one embedding. */

@@ -21,7 +21,7 @@ record StateMemory(long runningBytes, int cacheTokens, int cacheStates, long cac
         int tokens = options.cacheTokens() < 0 ? context : options.cacheTokens();
         int pages = Math.min(model.pages(), Math.ceilDiv(tokens, Batch.PAGE));
         int states = EngineParts.isRecurrent(model.config().architecture())
-                ? Math.min(options.checkpoints(), Math.max(0, model.slots() - options.parallel() - 1))
+                ? EngineParts.checkpoints(model, options)
                 : 0;
         return new StateMemory(
                 (model.pages() - pages) * sizes.page() + (model.slots() - states) * sizes.slot(),
