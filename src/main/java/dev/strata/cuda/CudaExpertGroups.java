@@ -10,6 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /** The products of one layer's experts in one pass. */
 final class CudaExpertGroups implements ExpertGroups {
+    private static final String PAIR_RESULTS = "expert results, float32";
+
     private final ExpertKernels kernels;
     private final ExpertPromptKernels prompts;
     private final MissKernels misses;
@@ -108,13 +110,14 @@ final class CudaExpertGroups implements ExpertGroups {
     }
 
     private long pairResults() {
-        return kernels.scratch().address("expert results, float32", 4L * pairs * layout.hidden());
+        return kernels.scratch().address(PAIR_RESULTS, 4L * pairs * layout.hidden());
     }
 
     @Override
     public Tensor results() {
-        others = pairResults();
-        return new Tensor(new ScratchView(others, 4L * pairs * layout.hidden()), 0, pairs, layout.hidden());
+        Tensor results = kernels.scratch().tensor(PAIR_RESULTS, pairs, layout.hidden());
+        others = results.address();
+        return results;
     }
 
     @Override

@@ -287,12 +287,7 @@ final class CudaOps implements Ops, AutoCloseable {
                     shape, projected, keys, values, queryNorm, keyNorm, kv, selection, batch, queries, gates, out);
         }
         // Gates lie between the queries: the result has to lie elsewhere.
-        Tensor result = out;
-        if (shape.outputGate()) {
-            long bytes = 4L * rows * out.columns();
-            result =
-                    new Tensor(new ScratchView(scratch.address("attended rows", bytes), bytes), 0, rows, out.columns());
-        }
+        Tensor result = shape.outputGate() ? scratch.tensor("attended rows", rows, out.columns()) : out;
         decodeAttention.attend(
                 shape, projected, keys, values, queryNorm, keyNorm, own, (CudaStates.Selection) selection, result);
         activations.written(result);

@@ -99,9 +99,7 @@ final class DecodeProducts {
         Weight up = weights.up();
         Weight inject = weights.inject();
         Weight[] first = injections != null && inject != null ? new Weight[] {down, inject} : new Weight[] {down};
-        long bytes = 4L * rows * down.outputs();
-        Tensor low = new Tensor(
-                new ScratchView(scratch.address("gated residual, low rank", bytes), bytes), 0, rows, down.outputs());
+        Tensor low = scratch.tensor("gated residual, low rank", rows, down.outputs());
         long factors = scratch.address("norms of streams", 4L * DecodeShapes.ROWS * MOST_STREAMS);
         Layout layout = begin(first, rows);
         for (int i = 0; i < MOST; i++) {

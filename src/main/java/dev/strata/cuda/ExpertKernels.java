@@ -252,7 +252,7 @@ final class ExpertKernels {
             products.written(into);
             return;
         }
-        Tensor values = tensor("shared expert values, float32", rows, intermediate);
+        Tensor values = scratch.tensor("shared expert values, float32", rows, intermediate);
         if (expert.gate().type() == expert.up().type()) {
             int split = products.split(rows * intermediate / 2);
             launcher.begin()
@@ -281,7 +281,7 @@ final class ExpertKernels {
                             128,
                             0);
         } else {
-            Tensor ups = tensor("shared expert ups", rows, intermediate);
+            Tensor ups = scratch.tensor("shared expert ups", rows, intermediate);
             products.multiply(
                     expert.gate(), in, values, ProductMode.STORE, expert.gate().scale(), 0);
             products.multiply(
@@ -301,10 +301,5 @@ final class ExpertKernels {
                 ProductMode.ADD_SCALED,
                 expert.down().scale(),
                 factors);
-    }
-
-    private Tensor tensor(String name, int rows, int columns) {
-        long bytes = 4L * rows * columns;
-        return new Tensor(new ScratchView(scratch.address(name, bytes), bytes), 0, rows, columns);
     }
 }

@@ -78,12 +78,7 @@ final class IndexKernels {
             }
             return;
         }
-        long values = (long) queries.rows() * queries.columns();
-        Tensor rotated = new Tensor(
-                new ScratchView(scratch.address("index queries", 4 * values), 4 * values),
-                0,
-                queries.rows(),
-                queries.columns());
+        Tensor rotated = scratch.tensor("index queries", queries.rows(), queries.columns());
         attention.inputs(
                 new AttentionShape(
                         shape.heads(), shape.heads(), shape.headSize(), shape.rope(), false, shape.normEpsilon()),

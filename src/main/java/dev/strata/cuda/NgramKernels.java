@@ -34,9 +34,9 @@ final class NgramKernels {
     void run(NgramWeights weights, Tensor embedding, Tensor residual, CudaStates.Ngram state, boolean hold) {
         int rows = residual.rows();
         int hidden = residual.columns() / weights.streams();
-        Tensor key = tensor("n-gram key", rows, residual.columns());
-        Tensor value = tensor("n-gram value", rows, hidden);
-        Tensor normed = tensor("n-gram rows", rows, residual.columns());
+        Tensor key = scratch.tensor("n-gram key", rows, residual.columns());
+        Tensor value = scratch.tensor("n-gram value", rows, hidden);
+        Tensor normed = scratch.tensor("n-gram rows", rows, residual.columns());
         products.multiply(
                 weights.key(), embedding, key, ProductMode.STORE, weights.key().scale(), 0);
         products.multiply(
@@ -109,10 +109,5 @@ final class NgramKernels {
                 .integer(state.reach())
                 .address(state.rows().address())
                 .launch(shift, Math.ceilDiv(state.channels(), 256), segments, 1, 256, 0);
-    }
-
-    private Tensor tensor(String name, int rows, int columns) {
-        long bytes = 4L * rows * columns;
-        return new Tensor(new ScratchView(scratch.address(name, bytes), bytes), 0, rows, columns);
     }
 }

@@ -84,9 +84,9 @@ final class RowKernels {
     void hyperMix(HyperWeights weights, Tensor residual, Tensor out, @Nullable Tensor inject) {
         int rows = residual.rows();
         int streams = weights.streams();
-        Tensor normed = tensor("normed streams", rows, residual.columns());
-        Tensor low = tensor("gated residual, low rank", rows, weights.down().outputs());
-        Tensor gates = tensor("stream gates", rows, residual.columns());
+        Tensor normed = scratch.tensor("normed streams", rows, residual.columns());
+        Tensor low = scratch.tensor("gated residual, low rank", rows, weights.down().outputs());
+        Tensor gates = scratch.tensor("stream gates", rows, residual.columns());
         norm(residual, weights.norm(), residual.columns() / streams, weights.epsilon(), normed);
         products.written(normed);
         products.multiply(
@@ -121,10 +121,5 @@ final class RowKernels {
                 .address(count(residual))
                 .tensor(residual)
                 .launchOver(hyperInject, count(residual));
-    }
-
-    private Tensor tensor(String name, int rows, int columns) {
-        long bytes = 4L * rows * columns;
-        return new Tensor(new ScratchView(scratch.address(name, bytes), bytes), 0, rows, columns);
     }
 }

@@ -1,8 +1,10 @@
 package dev.strata.cuda;
 
 import dev.strata.device.Buffer;
+import dev.strata.device.Tensor;
 import java.util.HashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Named pieces of device memory that grow on demand and are used again by every operation of the same name. Growing waits for the
@@ -31,6 +33,12 @@ final class Scratch implements AutoCloseable {
         return own(name, bytes);
     }
 
+    /** Float32 memory for [rows, columns]. */
+    Tensor tensor(String name, int rows, int columns) {
+        long bytes = 4L * rows * columns;
+        return new Tensor(new ScratchView(address(name, bytes), bytes), 0, rows, columns);
+    }
+
     private long own(String name, long bytes) {
         Buffer buffer = buffers.get(name);
         if (buffer == null || buffer.bytes() < bytes) {
@@ -44,7 +52,7 @@ final class Scratch implements AutoCloseable {
         return own(name, bytes);
     }
 
-    private Buffer grow(String name, long bytes, @org.jspecify.annotations.Nullable Buffer old) {
+    private Buffer grow(String name, long bytes, @Nullable Buffer old) {
         if (frozen) {
             throw new IllegalStateException(
                     name + " would have to grow to " + bytes + " bytes while a pass is captured");
