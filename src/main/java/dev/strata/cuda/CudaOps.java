@@ -182,10 +182,7 @@ final class CudaOps implements Ops, AutoCloseable {
             }
             return;
         }
-        Tensor rows = in.apply(this);
-        for (int i = 0; i < weights.length; i++) {
-            matmul(weights[i], rows, outs[i]);
-        }
+        Ops.super.matmulAll(weights, in.apply(this), outs);
     }
 
     @Override
