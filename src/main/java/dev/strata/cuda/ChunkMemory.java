@@ -224,12 +224,12 @@ final class ChunkMemory implements PromptMemory, AutoCloseable {
 
         @Override
         public MemorySegment host() {
-            throw new UnsupportedOperationException("memory of " + device.name() + " cannot be addressed by the host");
+            return few.host();
         }
 
         @Override
         public boolean hostVisible() {
-            return false;
+            return few.hostVisible();
         }
 
         @Override
