@@ -79,12 +79,7 @@ final class MissKernels {
         if (meeting == null) {
             return;
         }
-        launcher.begin()
-                .address(routing.ids().address())
-                .address(share.planned().address())
-                .address(share.state().address())
-                .address(meeting.question().address())
-                .address(meeting.answer().address())
+        answer(share, meeting, routing)
                 .integer(results.columns())
                 .tensor(results)
                 .launch(await, results.rows(), 256);
@@ -92,12 +87,7 @@ final class MissKernels {
 
     /** The weighted sum over every row's experts, with what the host computed when it was asked. */
     void sum(MissShare share, MissShare.Meeting meeting, Routing routing, long results, Tensor out) {
-        launcher.begin()
-                .address(routing.ids().address())
-                .address(share.planned().address())
-                .address(share.state().address())
-                .address(meeting.question().address())
-                .address(meeting.answer().address())
+        answer(share, meeting, routing)
                 .address(results)
                 .tensor(routing.weights())
                 .integer(routing.used())
@@ -111,12 +101,7 @@ final class MissKernels {
         Tensor inject = into.inject();
         int rows = into.rows().rows();
         int columns = share.layout().hidden();
-        launcher.begin()
-                .address(routing.ids().address())
-                .address(share.planned().address())
-                .address(share.state().address())
-                .address(meeting.question().address())
-                .address(meeting.answer().address())
+        answer(share, meeting, routing)
                 .tensor(routing.weights())
                 .integer(routing.used())
                 .integer(columns)
@@ -124,5 +109,15 @@ final class MissKernels {
                 .integer(inject == null ? 1 : inject.columns())
                 .tensor(into.rows())
                 .launch(add, rows, Math.ceilDiv(columns, 256), 1, 256, 0);
+    }
+
+    /** Starts the arguments of a kernel that reads what the host answered. */
+    private Launcher answer(MissShare share, MissShare.Meeting meeting, Routing routing) {
+        return launcher.begin()
+                .address(routing.ids().address())
+                .address(share.planned().address())
+                .address(share.state().address())
+                .address(meeting.question().address())
+                .address(meeting.answer().address());
     }
 }
