@@ -77,10 +77,7 @@ final class AttentionKernels {
                 .address(step.pageBases())
                 .address(step.pages())
                 .integer(kv == null ? 0 : kv.code())
-                .address(kv == null ? 0 : kv.keys().address())
-                .address(kv == null ? 0 : kv.values().address())
-                .address(kv == null ? 0 : kv.keyScales().address())
-                .address(kv == null ? 0 : kv.valueScales().address())
+                .cache(kv)
                 .tensor(queries)
                 .tensor(gates)
                 .launch(inputs, Math.ceilDiv(heads, 4), 128);
@@ -113,20 +110,6 @@ final class AttentionKernels {
         return tiled.computeIfAbsent(name, key -> kernels.get(key, sharedBytes));
     }
 
-    private Launcher cache(CudaStates.Kv kv) {
-        return launcher.address(kv.keys().address())
-                .address(kv.values().address())
-                .address(kv.keyScales().address())
-                .address(kv.valueScales().address());
-    }
-
-    private Launcher chosen(CudaStates.@Nullable Selection selection) {
-        return launcher.address(selection == null ? 0 : selection.counts().address())
-                .address(selection == null ? 0 : selection.blocks().address())
-                .integer(selection == null ? 0 : selection.budget())
-                .integer(selection == null ? 1 : selection.block());
-    }
-
     private Launcher head(AttentionShape shape, Tensor queries) {
         return launcher.begin().tensor(queries).integer(shape.heads()).integer(shape.kvHeads());
     }
@@ -144,9 +127,12 @@ final class AttentionKernels {
                 .address(step.positions())
                 .address(step.pageBases())
                 .address(step.pages())
-                .integer(kv.code());
-        cache(kv);
-        chosen(selection).tensor(gates).tensor(out).launch(plain, queries.rows(), shape.heads(), 1, 128, 0);
+                .integer(kv.code())
+                .cache(kv)
+                .chosen(selection)
+                .tensor(gates)
+                .tensor(out)
+                .launch(plain, queries.rows(), shape.heads(), 1, 128, 0);
     }
 
     private void prompt(AttentionShape shape, Tensor queries, CudaStates.Kv kv, @Nullable Tensor gates, Tensor out) {
@@ -163,8 +149,8 @@ final class AttentionKernels {
                 .address(step.counts())
                 .address(step.pasts())
                 .address(step.segmentBases())
-                .address(step.pages());
-        cache(kv)
+                .address(step.pages())
+                .cache(kv)
                 .tensor(gates)
                 .tensor(out)
                 .launch(
@@ -252,9 +238,9 @@ final class AttentionKernels {
                 .real(shape.scale())
                 .address(step.positions())
                 .address(step.pageBases())
-                .address(step.pages());
-        cache(kv);
-        chosen(selection)
+                .address(step.pages())
+                .cache(kv)
+                .chosen(selection)
                 .integer(span)
                 .tensor(gates)
                 .tensor(out)

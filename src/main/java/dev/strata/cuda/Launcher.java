@@ -71,6 +71,22 @@ final class Launcher implements AutoCloseable {
         return address(tensor == null ? 0 : tensor.address());
     }
 
+    /** Keys, values and their scales; zeros without a cache. */
+    Launcher cache(CudaStates.@Nullable Kv kv) {
+        return address(kv == null ? 0 : kv.keys().address())
+                .address(kv == null ? 0 : kv.values().address())
+                .address(kv == null ? 0 : kv.keyScales().address())
+                .address(kv == null ? 0 : kv.valueScales().address());
+    }
+
+    /** Chosen blocks; none for all. */
+    Launcher chosen(CudaStates.@Nullable Selection selection) {
+        return address(selection == null ? 0 : selection.counts().address())
+                .address(selection == null ? 0 : selection.blocks().address())
+                .integer(selection == null ? 0 : selection.budget())
+                .integer(selection == null ? 1 : selection.block());
+    }
+
     /** Starts the arguments of a kernel whose first ones are matrices. */
     Launcher begin(Kernel kernel) {
         offset = kernel.firstArgument();
