@@ -17,7 +17,6 @@ final class CudaExpertGroups implements ExpertGroups {
     private final MissKernels misses;
     private final Activations activations;
     private final CudaStream stream;
-    private final CudaExpertLayer layer;
     private final ExpertLayout layout;
     private final Tensor input;
     private final Routing routing;
@@ -48,7 +47,6 @@ final class CudaExpertGroups implements ExpertGroups {
         this.misses = misses;
         this.activations = activations;
         this.stream = stream;
-        this.layer = layer;
         this.layout = layer.layout();
         this.input = input;
         this.routing = routing;

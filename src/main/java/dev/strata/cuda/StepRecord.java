@@ -25,7 +25,6 @@ final class StepRecord implements AutoCloseable {
     private int segments;
     private int longestSegment;
     private int contextBucket;
-    private int context;
 
     StepRecord(CudaDevice device, CudaStream stream, Staging staging) {
         this.device = device;
@@ -39,7 +38,7 @@ final class StepRecord implements AutoCloseable {
         segments = batch.segments().size();
         int pages = 0;
         longestSegment = 0;
-        context = 1;
+        int context = 1;
         for (Batch.Segment segment : batch.segments()) {
             int end = segment.past() + segment.rows();
             pages += Math.ceilDiv(end, Batch.PAGE);
@@ -140,10 +139,6 @@ final class StepRecord implements AutoCloseable {
 
     long pages() {
         return firstRows() + 4L * SEGMENT_ARRAYS * segments;
-    }
-
-    int rows() {
-        return rows;
     }
 
     int segments() {
