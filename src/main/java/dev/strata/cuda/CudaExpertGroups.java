@@ -122,7 +122,6 @@ final class CudaExpertGroups implements ExpertGroups {
     public void share(MissShare share) {
         meets = share.meeting() != null;
         misses.share(share, routing, input);
-        misses.pull(share, rows() * routing.used());
     }
 
     @Override

@@ -92,7 +92,6 @@ final class FusedExpertGroups implements ExpertGroups {
     @Override
     public void share(MissShare share) {
         misses.share(share, routing, input);
-        misses.pull(share, rows() * routing.used());
     }
 
     @Override

@@ -26,7 +26,7 @@ final class MissKernels {
         add = kernels.get("add_answer");
     }
 
-    /** Splits the routed experts and asks the host for its part. */
+    /** Splits the routed experts, asks the host for its part and brings the card's missed blobs into spare slots. */
     void share(MissShare share, Routing routing, Tensor input) {
         int pairs = input.rows() * routing.used();
         if (pairs > MissShare.MOST_PAIRS || share.layout().experts() > MissShare.MOST_EXPERTS) {
@@ -57,10 +57,11 @@ final class MissKernels {
                 .tensor(input)
                 .integer(input.columns())
                 .launch(this.share, 1, 256);
+        pull(share, pairs);
     }
 
-    /** Brings the card's missed blobs into spare slots; there are at most as many as pairs. */
-    void pull(MissShare share, int pairs) {
+    /** Missed blobs are at most as many as pairs. */
+    private void pull(MissShare share, int pairs) {
         if (share.spares() == 0) {
             return;
         }
