@@ -14,7 +14,7 @@ final class StoredTypes {
     /** Kernels of one type. */
     record Entry(Kernel[] products, Kernel embed, Kernel expand, Kernel gateUp, Kernel down) {}
 
-    /** In the order of STRATA_EACH_TYPE in types.cuh. */
+    /** The types that kernels read, in the order of STRATA_EACH_TYPE in types.cuh. */
     private static final List<QuantType> CODES = List.of(
             QuantType.F32,
             QuantType.F16,
@@ -57,25 +57,7 @@ final class StoredTypes {
 
     /** Whether products read the type as it is stored; others are decoded when they are loaded. */
     static boolean isFast(QuantType type) {
-        return switch (type) {
-            case F32,
-                    F16,
-                    BF16,
-                    Q8_0,
-                    Q4_0,
-                    Q4_K,
-                    Q5_K,
-                    Q6_K,
-                    IQ4_NL,
-                    IQ4_XS,
-                    NVFP4,
-                    MXFP4,
-                    Q2_0,
-                    IQ2_XS,
-                    IQ3_XXS,
-                    IQ3_S -> true;
-            default -> false;
-        };
+        return CODES.contains(type);
     }
 
     /** The number by which kernels tell the type at run time. */
