@@ -242,11 +242,6 @@ public final class CudaBackend implements Backend {
         return options.deterministic();
     }
 
-    /** Whether results do not depend on how rows are batched. */
-    public boolean deterministic() {
-        return options.deterministic();
-    }
-
     @Override
     public void close() {
         stream.synchronize();

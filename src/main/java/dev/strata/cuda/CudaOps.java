@@ -496,11 +496,6 @@ final class CudaOps implements Ops, AutoCloseable {
         return launcher.launches();
     }
 
-    /** Captured passes kept, for tests. */
-    int capturedPasses() {
-        return passes.captured();
-    }
-
     /** Reads int32 values of device memory after all work, for tests and figures. */
     int[] readIntegers(long address, int count) {
         int[] values = new int[count];

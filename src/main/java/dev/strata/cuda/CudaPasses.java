@@ -133,11 +133,6 @@ final class CudaPasses implements AutoCloseable {
         return graphs.capturing();
     }
 
-    /** Captured passes kept. */
-    int captured() {
-        return graphs.size();
-    }
-
     /** Waits for all work where a placement computes on the processor, without keeping one busy, which the driver's own waits do. */
     void leaveProcessor() {
         boolean shared = false;

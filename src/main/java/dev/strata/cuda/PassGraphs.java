@@ -94,11 +94,6 @@ final class PassGraphs implements AutoCloseable {
         seen.clear();
     }
 
-    /** Captured passes kept. */
-    int size() {
-        return captured.size();
-    }
-
     @Override
     public void close() {
         clear();

@@ -24,10 +24,8 @@ final class SyntheticFiles implements ModelFiles {
     private final Map<String, Object> metadata = new HashMap<>();
     private final Map<String, TensorEntry> tensors = new LinkedHashMap<>();
     private final Map<QuantType, MemorySegment> patterns = new EnumMap<>(QuantType.class);
-    private final int layers;
 
     SyntheticFiles(int layers, QuantType experts, QuantType dense) {
-        this.layers = layers;
         int hidden = 2048;
         put("general.architecture", "qwen3moe");
         put("general.name", "synthetic qwen3-30b-a3b");
@@ -91,10 +89,6 @@ final class SyntheticFiles implements ModelFiles {
             bytes += tensor.name().startsWith("token_embd") ? 0 : expert ? tensor.bytes() / 128 * 8 : tensor.bytes();
         }
         return bytes;
-    }
-
-    int layers() {
-        return layers;
     }
 
     @Override
