@@ -126,13 +126,14 @@ final class CudaExpertGroups implements ExpertGroups {
 
     @Override
     public void answer(MissShare share) {
-        if (share.meeting() == null) {
+        MissShare.Meeting meeting = share.meeting();
+        if (meeting == null) {
             return;
         }
         if (grouping == null) {
             answered = share;
         } else {
-            misses.await(share, routing, results());
+            misses.await(share, meeting, routing, results());
         }
     }
 

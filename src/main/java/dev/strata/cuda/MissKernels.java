@@ -74,12 +74,8 @@ final class MissKernels {
                 .launch(pull, BLOCKS_A_BLOB, Math.min(share.spares(), pairs), 1, 512, 0);
     }
 
-    /** Takes over what the host computed, when it was asked. */
-    void await(MissShare share, Routing routing, Tensor results) {
-        MissShare.Meeting meeting = share.meeting();
-        if (meeting == null) {
-            return;
-        }
+    /** Takes over what the host computed. */
+    void await(MissShare share, MissShare.Meeting meeting, Routing routing, Tensor results) {
         answer(share, meeting, routing)
                 .integer(results.columns())
                 .tensor(results)
