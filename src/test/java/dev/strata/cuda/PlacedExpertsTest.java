@@ -41,6 +41,7 @@ import dev.strata.model.ModelOptions;
 import dev.strata.prefill.ChunkSetting;
 import dev.strata.prefill.StagerSizing;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
@@ -92,15 +93,21 @@ class PlacedExpertsTest {
                     false,
                     () -> CpuExpertWorkers.start(new CpuSettings(2, null, false), List.of()));
             float[][] placed = placed(folder, options, setting, misses);
-            double worst = 0;
-            for (int i = 0; i < resident.length; i++) {
-                worst = Math.max(worst, error(resident[i], placed[i]));
-            }
+            double worst = worst(resident, placed);
             assertTrue(
                     worst < (deterministic ? 1e-2 : 2e-2),
                     "pinned " + pin + ": largest difference " + worst + " of the logits' size");
             assertTrue(worst > 0, "the processor took no part");
         }
+    }
+
+    /** The largest difference of a position's logits, as a part of their size. */
+    private static double worst(float[][] expected, float[][] found) {
+        double worst = 0;
+        for (int i = 0; i < expected.length; i++) {
+            worst = Math.max(worst, error(expected[i], found[i]));
+        }
+        return worst;
     }
 
     private static double error(float[] expected, float[] found) {
@@ -127,10 +134,7 @@ class PlacedExpertsTest {
                 1000,
                 () -> CpuExpertWorkers.start(new CpuSettings(2, null, false), List.of()));
         float[][] placed = placed(folder, options(), new Setting(3, pin, true, false, true, 1000), misses);
-        double worst = 0;
-        for (int i = 0; i < resident.length; i++) {
-            worst = Math.max(worst, error(resident[i], placed[i]));
-        }
+        double worst = worst(resident, placed);
         assertTrue(worst < 1e-2, "largest difference " + worst + " of the logits' size");
     }
 
@@ -201,7 +205,7 @@ class PlacedExpertsTest {
     private static float[][] run(Model model, Path folder) {
         int[] prompt = GoldenLogits.read(folder).get(2).prompt();
         int length = Cards.real() ? Math.min(prompt.length, 50) : 6;
-        int[] text = java.util.Arrays.copyOf(prompt, length);
+        int[] text = Arrays.copyOf(prompt, length);
         LogitsRunner runner = new LogitsRunner(model);
         int[] chunks = Cards.real() ? new int[] {64, 5, 1} : new int[] {4};
         float[][] all = new float[chunks.length * length][];
