@@ -20,11 +20,6 @@ public record CpuSettings(int threads, @Nullable CpuIsa cap, boolean pin, boolea
         }
     }
 
-    /** Settings that read weights where they lie. */
-    public CpuSettings(int threads, @Nullable CpuIsa cap, boolean pin) {
-        this(threads, cap, pin, false);
-    }
-
     /** One thread for every processor that the process may use; weights in huge pages. */
     public static CpuSettings standard() {
         return new CpuSettings(processors().size(), null, true, true);

@@ -91,7 +91,7 @@ class PlacedExpertsTest {
                     true,
                     OptionalDouble.of(0.5),
                     false,
-                    () -> CpuExpertWorkers.start(new CpuSettings(2, null, false), List.of()));
+                    () -> CpuExpertWorkers.start(new CpuSettings(2, null, false, false), List.of()));
             float[][] placed = placed(folder, options, setting, misses);
             double worst = worst(resident, placed);
             assertTrue(
@@ -132,7 +132,7 @@ class PlacedExpertsTest {
                 OptionalDouble.of(1),
                 false,
                 1000,
-                () -> CpuExpertWorkers.start(new CpuSettings(2, null, false), List.of()));
+                () -> CpuExpertWorkers.start(new CpuSettings(2, null, false, false), List.of()));
         float[][] placed = placed(folder, options(), new Setting(3, pin, true, false, true, 1000), misses);
         double worst = worst(resident, placed);
         assertTrue(worst < 1e-2, "largest difference " + worst + " of the logits' size");
