@@ -1,9 +1,7 @@
 package dev.strata.cli;
 
-import dev.strata.config.BackendChoice;
 import dev.strata.config.EngineOptions;
 import dev.strata.config.Options;
-import dev.strata.device.KvFormat;
 import dev.strata.engine.Benchmark;
 import dev.strata.engine.DecodeTraffic;
 import dev.strata.engine.ModelSession;
@@ -69,19 +67,8 @@ final class BenchCommand implements Callable<Integer> {
         Counts.require("--chunk", chunk, 0);
         prompts.forEach(length -> Counts.require("--prompt", length, 1));
         int longest = Collections.max(prompts);
-        EngineOptions room = new EngineOptions(
-                BackendChoice.AUTO,
-                0,
-                KvFormat.F16,
-                longest + decode,
-                1,
-                chunk == 0 ? EngineOptions.DEFAULTS.chunk() : Math.min(chunk, longest),
-                1,
-                0,
-                2048,
-                0,
-                EngineOptions.Speculation.OFF,
-                false);
+        EngineOptions room = Requests.oneAtATime(
+                longest + decode, chunk == 0 ? EngineOptions.DEFAULTS.chunk() : Math.min(chunk, longest));
         Options plain = flags.options(room, List.of());
         Options options = plain.withTiers(tiers.options(plain.variables()));
         PrintWriter out = spec.commandLine().getOut();

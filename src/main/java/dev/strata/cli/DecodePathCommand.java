@@ -4,22 +4,11 @@ import dev.strata.config.EngineOptions;
 import dev.strata.config.Options;
 import dev.strata.engine.DecodeArm;
 import dev.strata.engine.DecodeBenchmark;
-import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code strata bench-decode}: decode with a part of the experts on the card. */
 @Command(
@@ -67,14 +56,8 @@ final class DecodePathCommand implements Callable<Integer> {
     @Option(names = "--deterministic", description = "Compute so that all arms must give the same hash.")
     private boolean deterministic;
 
-    @Option(
-            names = "--append",
-            paramLabel = "FILE",
-            description = "Also append every result to a file, a line of JSON each.")
-    private @Nullable Path append;
-
-    @Spec
-    private CommandSpec spec = CommandSpec.create();
+    @Mixin
+    private ResultFlags results = new ResultFlags();
 
     @Override
     public Integer call() {
@@ -82,42 +65,9 @@ final class DecodePathCommand implements Callable<Integer> {
         Counts.require("--warm-up", warmUp, 1);
         Counts.requireBetween("--locality", locality, 0, 1);
         List<DecodeArm> arms = DecodeArm.parse(cards, shares);
-        EngineOptions standard = EngineOptions.DEFAULTS;
-        EngineOptions engine = new EngineOptions(
-                standard.backend(),
-                standard.threads(),
-                standard.kv(),
-                warmUp + steps + 1,
-                1,
-                CHUNK,
-                1,
-                0,
-                standard.checkpointEvery(),
-                0,
-                EngineOptions.Speculation.OFF,
-                deterministic);
+        EngineOptions engine = Requests.oneAtATime(warmUp + steps + 1, CHUNK).withDeterministic(deterministic);
         Options plain = flags.options(engine, List.of());
         Options options = plain.withTiers(tiers.options(plain.variables()));
-        return new DecodeBenchmark(options, warmUp, steps, locality).run(arms, this::tell) ? 0 : 1;
-    }
-
-    private void tell(Map<String, Object> result) {
-        String line = JsonText.of(result).replace("\n", " ");
-        PrintWriter out = spec.commandLine().getOut();
-        out.println(line);
-        out.flush();
-        Path file = append;
-        if (file != null) {
-            try {
-                Files.writeString(
-                        file,
-                        line + "\n",
-                        StandardCharsets.UTF_8,
-                        StandardOpenOption.CREATE,
-                        StandardOpenOption.APPEND);
-            } catch (IOException failed) {
-                throw new UncheckedIOException(failed);
-            }
-        }
+        return new DecodeBenchmark(options, warmUp, steps, locality).run(arms, results.lines()::tell) ? 0 : 1;
     }
 }

@@ -7,15 +7,11 @@ import dev.strata.engine.FileArm;
 import dev.strata.engine.FileTierBenchmark;
 import dev.strata.expert.FileExpertSource;
 import dev.strata.synth.ModelSource;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code strata bench-file-tier}: prompts and answers with experts on the drive. */
 @Command(
@@ -59,14 +55,8 @@ final class FileTierCommand implements Callable<Integer> {
             description = "Read for each request size when the drive alone is measured; 0: it is not. Default: 1.")
     private double ceiling = 1;
 
-    @Option(
-            names = "--append",
-            paramLabel = "FILE",
-            description = "Also append every result to a file, a line of JSON each.")
-    private @Nullable Path append;
-
-    @Spec
-    private CommandSpec spec = CommandSpec.create();
+    @Mixin
+    private ResultFlags results = new ResultFlags();
 
     @Override
     public Integer call() {
@@ -82,29 +72,15 @@ final class FileTierCommand implements Callable<Integer> {
         } catch (IllegalArgumentException refused) {
             throw new ConfigurationException("--arms: " + refused.getMessage());
         }
-        EngineOptions standard = EngineOptions.DEFAULTS;
-        EngineOptions engine = new EngineOptions(
-                standard.backend(),
-                standard.threads(),
-                standard.kv(),
-                Math.max(prompt, answerTokens + 128),
-                1,
-                standard.chunk(),
-                1,
-                0,
-                standard.checkpointEvery(),
-                0,
-                EngineOptions.Speculation.OFF,
-                false);
+        EngineOptions engine = Requests.oneAtATime(Math.max(prompt, answerTokens + 128), EngineOptions.DEFAULTS.chunk());
         Options plain = flags.options(engine, List.of());
         if (ModelSource.isSynthetic(plain.model())) {
             throw new ConfigurationException(
                     "--model " + plain.model() + " lies in no file: write it with strata synth first");
         }
         Options options = plain.withTiers(tiers.options(plain.variables()));
-        ResultLines lines = new ResultLines(spec.commandLine().getOut(), append);
         new FileTierBenchmark(options, budget, prompt, answers, answerTokens, (long) (ceiling * (1L << 30)))
-                .run(chosen, FileExpertSource.DEPTH, lines::tell);
+                .run(chosen, FileExpertSource.DEPTH, results.lines()::tell);
         return 0;
     }
 }

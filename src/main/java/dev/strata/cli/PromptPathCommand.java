@@ -5,22 +5,11 @@ import dev.strata.config.Options;
 import dev.strata.engine.LinkBenchmark;
 import dev.strata.engine.PromptArm;
 import dev.strata.engine.PromptBenchmark;
-import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code strata bench-prompt-path}: what pinning and staging cost. */
 @Command(
@@ -67,14 +56,8 @@ final class PromptPathCommand implements Callable<Integer> {
     @Option(names = "--deterministic", description = "Compute so that all arms must give the same hash.")
     private boolean deterministic;
 
-    @Option(
-            names = "--append",
-            paramLabel = "FILE",
-            description = "Also append every result to a file, a line of JSON each.")
-    private @Nullable Path append;
-
-    @Spec
-    private CommandSpec spec = CommandSpec.create();
+    @Mixin
+    private ResultFlags results = new ResultFlags();
 
     @Override
     public Integer call() {
@@ -83,47 +66,15 @@ final class PromptPathCommand implements Callable<Integer> {
         Counts.require("--long", longPrompt, 256);
         Counts.require("--short", shortPrompt, 1);
         List<PromptArm> chosen = PromptArm.parse(arms);
-        EngineOptions standard = EngineOptions.DEFAULTS;
-        EngineOptions engine = new EngineOptions(
-                standard.backend(),
-                standard.threads(),
-                standard.kv(),
-                longPrompt + 64,
-                1,
-                Math.min(8192, longPrompt),
-                1,
-                0,
-                standard.checkpointEvery(),
-                0,
-                EngineOptions.Speculation.OFF,
-                deterministic);
+        EngineOptions engine = Requests.oneAtATime(longPrompt + 64, Math.min(8192, longPrompt))
+                .withDeterministic(deterministic);
         Options plain = linkOnly ? flags.optionsWithoutModel(engine) : flags.options(engine, List.of());
         Options options = plain.withTiers(tiers.options(plain.variables()));
         if (linkOnly) {
-            new LinkBenchmark(options, layers, 512, passes).run(chosen, this::tell);
+            new LinkBenchmark(options, layers, 512, passes).run(chosen, results.lines()::tell);
         } else {
-            return new PromptBenchmark(options, longPrompt, shortPrompt, identity).run(chosen, this::tell) ? 0 : 1;
+            return new PromptBenchmark(options, longPrompt, shortPrompt, identity).run(chosen, results.lines()::tell) ? 0 : 1;
         }
         return 0;
-    }
-
-    private void tell(Map<String, Object> result) {
-        String line = JsonText.of(result).replace("\n", " ");
-        PrintWriter out = spec.commandLine().getOut();
-        out.println(line);
-        out.flush();
-        Path file = append;
-        if (file != null) {
-            try {
-                Files.writeString(
-                        file,
-                        line + "\n",
-                        StandardCharsets.UTF_8,
-                        StandardOpenOption.CREATE,
-                        StandardOpenOption.APPEND);
-            } catch (IOException failed) {
-                throw new UncheckedIOException(failed);
-            }
-        }
     }
 }

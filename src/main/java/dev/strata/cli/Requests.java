@@ -10,13 +10,18 @@ final class Requests {
 
     /** Room for one text of {@code tokens} tokens and nothing else. */
     static EngineOptions forOneText(int tokens, int chunk) {
+        return oneAtATime(Math.max(1, tokens), Math.max(1, Math.min(chunk, tokens)));
+    }
+
+    /** One sequence of {@code tokens} tokens at most, without cached texts and guesses. */
+    static EngineOptions oneAtATime(int tokens, int chunk) {
         return new EngineOptions(
                 BackendChoice.AUTO,
                 0,
                 KvFormat.F16,
-                Math.max(1, tokens),
+                tokens,
                 1,
-                Math.max(1, Math.min(chunk, tokens)),
+                chunk,
                 1,
                 0,
                 2048,
