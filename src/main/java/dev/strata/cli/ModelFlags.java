@@ -69,20 +69,7 @@ final class ModelFlags {
         if (threads < 0) {
             throw new ConfigurationException("--threads " + threads + " cannot be used: it accepts a number from 0 on");
         }
-        EngineOptions engine = new EngineOptions(
-                backend,
-                threads,
-                kv,
-                rest.maxContext(),
-                rest.parallel(),
-                rest.chunk(),
-                rest.queueLimit(),
-                rest.checkpoints(),
-                rest.checkpointEvery(),
-                rest.cacheTokens(),
-                rest.speculation(),
-                rest.deterministic(),
-                precision);
+        EngineOptions engine = rest.withComputation(backend, threads, kv, precision);
         return new Options(files, new ArrayList<>(aliases), engine, variables);
     }
 

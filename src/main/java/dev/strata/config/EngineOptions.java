@@ -1,6 +1,7 @@
 package dev.strata.config;
 
 import dev.strata.device.KvFormat;
+import java.util.function.Consumer;
 
 /**
  * How the engine runs a model.
@@ -70,56 +71,83 @@ public record EngineOptions(
 
     /** The same with or without the promise of equal bytes. */
     public EngineOptions withDeterministic(boolean wanted) {
-        return new EngineOptions(
-                backend,
-                threads,
-                kv,
-                maxContext,
-                parallel,
-                chunk,
-                queueLimit,
-                checkpoints,
-                checkpointEvery,
-                cacheTokens,
-                speculation,
-                wanted,
-                precision);
+        return with(options -> options.deterministic = wanted);
     }
 
     /** The same with another prefix cache. */
     public EngineOptions withCache(int tokens, int states) {
-        return new EngineOptions(
-                backend,
-                threads,
-                kv,
-                maxContext,
-                parallel,
-                chunk,
-                queueLimit,
-                states,
-                checkpointEvery,
-                tokens,
-                speculation,
-                deterministic,
-                precision);
+        return with(options -> {
+            options.cacheTokens = tokens;
+            options.checkpoints = states;
+        });
     }
 
     /** The same with another chunk. */
     public EngineOptions withChunk(int rows) {
+        return with(options -> options.chunk = rows);
+    }
+
+    /** The same computed elsewhere or otherwise. */
+    public EngineOptions withComputation(BackendChoice where, int cores, KvFormat cached, PrecisionChoice accuracy) {
+        return with(options -> {
+            options.backend = where;
+            options.threads = cores;
+            options.kv = cached;
+            options.precision = accuracy;
+        });
+    }
+
+    /** The same with what {@code change} sets. */
+    private EngineOptions with(Consumer<Change> change) {
+        Change changed = new Change(this);
+        change.accept(changed);
         return new EngineOptions(
-                backend,
-                threads,
-                kv,
-                maxContext,
-                parallel,
-                rows,
-                queueLimit,
-                checkpoints,
-                checkpointEvery,
-                cacheTokens,
-                speculation,
-                deterministic,
-                precision);
+                changed.backend,
+                changed.threads,
+                changed.kv,
+                changed.maxContext,
+                changed.parallel,
+                changed.chunk,
+                changed.queueLimit,
+                changed.checkpoints,
+                changed.checkpointEvery,
+                changed.cacheTokens,
+                changed.speculation,
+                changed.deterministic,
+                changed.precision);
+    }
+
+    /** Options while they are being changed. */
+    private static final class Change {
+        BackendChoice backend;
+        int threads;
+        KvFormat kv;
+        int maxContext;
+        int parallel;
+        int chunk;
+        int queueLimit;
+        int checkpoints;
+        int checkpointEvery;
+        int cacheTokens;
+        Speculation speculation;
+        boolean deterministic;
+        PrecisionChoice precision;
+
+        Change(EngineOptions options) {
+            backend = options.backend;
+            threads = options.threads;
+            kv = options.kv;
+            maxContext = options.maxContext;
+            parallel = options.parallel;
+            chunk = options.chunk;
+            queueLimit = options.queueLimit;
+            checkpoints = options.checkpoints;
+            checkpointEvery = options.checkpointEvery;
+            cacheTokens = options.cacheTokens;
+            speculation = options.speculation;
+            deterministic = options.deterministic;
+            precision = options.precision;
+        }
     }
 
     /**

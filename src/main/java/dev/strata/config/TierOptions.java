@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.function.Consumer;
 
 /**
  * Where experts lie: flags of the memory tiers.
@@ -116,96 +117,85 @@ public record TierOptions(
 
     /** With experts that are not on a card elsewhere. */
     public TierOptions withResidence(Residence other, long budgetGib) {
-        return new TierOptions(
-                gpu,
-                vramLimitGib,
-                vramReserveMib,
-                cacheSlots,
-                prefill,
-                borrow,
-                other,
-                budgetGib,
-                profile,
-                profileSave,
-                adaptation,
-                helperCaches,
-                ngram,
-                misses);
+        return with(options -> {
+            options.residence = other;
+            options.residentBudgetGib = budgetGib;
+        });
     }
 
     /** With chunks of another size. */
     public TierOptions withPrefill(String text) {
-        return new TierOptions(
-                gpu,
-                vramLimitGib,
-                vramReserveMib,
-                cacheSlots,
-                Optional.of(text),
-                borrow,
-                residence,
-                residentBudgetGib,
-                profile,
-                profileSave,
-                adaptation,
-                helperCaches,
-                ngram,
-                misses);
+        return with(options -> options.prefill = Optional.of(text));
     }
 
     /** With a cache of another size; -1: as many slots as fit. */
     public TierOptions withCacheSlots(int slots) {
-        return new TierOptions(
-                gpu,
-                vramLimitGib,
-                vramReserveMib,
-                slots,
-                prefill,
-                borrow,
-                residence,
-                residentBudgetGib,
-                profile,
-                profileSave,
-                adaptation,
-                helperCaches,
-                ngram,
-                misses);
+        return with(options -> options.cacheSlots = slots);
     }
 
     /** With another limit of the card's memory. */
     public TierOptions withVramLimitGib(double limit) {
-        return new TierOptions(
-                gpu,
-                limit,
-                vramReserveMib,
-                cacheSlots,
-                prefill,
-                borrow,
-                residence,
-                residentBudgetGib,
-                profile,
-                profileSave,
-                adaptation,
-                helperCaches,
-                ngram,
-                misses);
+        return with(options -> options.vramLimitGib = limit);
     }
 
     /** With misses computed elsewhere. */
     public TierOptions withMisses(Misses other) {
+        return with(options -> options.misses = other);
+    }
+
+    /** The same with what {@code change} sets. */
+    private TierOptions with(Consumer<Change> change) {
+        Change changed = new Change(this);
+        change.accept(changed);
         return new TierOptions(
-                gpu,
-                vramLimitGib,
-                vramReserveMib,
-                cacheSlots,
-                prefill,
-                borrow,
-                residence,
-                residentBudgetGib,
-                profile,
-                profileSave,
-                adaptation,
-                helperCaches,
-                ngram,
-                other);
+                changed.gpu,
+                changed.vramLimitGib,
+                changed.vramReserveMib,
+                changed.cacheSlots,
+                changed.prefill,
+                changed.borrow,
+                changed.residence,
+                changed.residentBudgetGib,
+                changed.profile,
+                changed.profileSave,
+                changed.adaptation,
+                changed.helperCaches,
+                changed.ngram,
+                changed.misses);
+    }
+
+    /** Options while they are being changed. */
+    private static final class Change {
+        int gpu;
+        double vramLimitGib;
+        int vramReserveMib;
+        int cacheSlots;
+        Optional<String> prefill;
+        boolean borrow;
+        Residence residence;
+        long residentBudgetGib;
+        Optional<Path> profile;
+        Optional<Path> profileSave;
+        Adaptation adaptation;
+        List<String> helperCaches;
+        NgramAccess ngram;
+        Misses misses;
+
+        Change(TierOptions options) {
+            gpu = options.gpu;
+            vramLimitGib = options.vramLimitGib;
+            vramReserveMib = options.vramReserveMib;
+            cacheSlots = options.cacheSlots;
+            prefill = options.prefill;
+            borrow = options.borrow;
+            residence = options.residence;
+            residentBudgetGib = options.residentBudgetGib;
+            profile = options.profile;
+            profileSave = options.profileSave;
+            adaptation = options.adaptation;
+            helperCaches = options.helperCaches;
+            ngram = options.ngram;
+            misses = options.misses;
+        }
     }
 }
