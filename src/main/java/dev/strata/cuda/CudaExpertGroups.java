@@ -1,28 +1,18 @@
 package dev.strata.cuda;
 
-import dev.strata.device.ExpertGroups;
-import dev.strata.device.ExpertLayout;
 import dev.strata.device.MissShare;
 import dev.strata.device.Routing;
-import dev.strata.device.Stream;
 import dev.strata.device.Tensor;
 import org.jspecify.annotations.Nullable;
 
 /** The products of one layer's experts in one pass. */
-final class CudaExpertGroups implements ExpertGroups {
+final class CudaExpertGroups extends LayerGroups {
     private static final String PAIR_RESULTS = "expert results, float32";
 
     private final ExpertKernels kernels;
     private final ExpertPromptKernels prompts;
-    private final MissKernels misses;
     private final Activations activations;
-    private final CudaStream stream;
-    private final ExpertLayout layout;
-    private final Tensor input;
-    private final Routing routing;
     private final Tensor out;
-    private final boolean capturing;
-    private final long table;
     private final int pairs;
     private final ExpertPromptKernels.@Nullable Grouping grouping;
     private long others;
@@ -42,46 +32,15 @@ final class CudaExpertGroups implements ExpertGroups {
             Routing routing,
             Tensor out,
             boolean capturing) {
+        super(misses, stream, layer, input, routing, capturing);
         this.kernels = kernels;
         this.prompts = prompts;
-        this.misses = misses;
         this.activations = activations;
-        this.stream = stream;
-        this.layout = layer.layout();
-        this.input = input;
-        this.routing = routing;
         this.out = out;
-        this.capturing = capturing;
-        this.table = layer.table();
         this.pairs = input.rows() * routing.used();
         this.grouping = prompts.grouped(input.rows(), routing.used(), layout.experts())
                 ? prompts.group(routing, input.rows(), layout.experts())
                 : null;
-    }
-
-    @Override
-    public int rows() {
-        return input.rows();
-    }
-
-    @Override
-    public Routing routing() {
-        return routing;
-    }
-
-    @Override
-    public Tensor input() {
-        return input;
-    }
-
-    @Override
-    public Stream stream() {
-        return stream;
-    }
-
-    @Override
-    public boolean capturing() {
-        return capturing;
     }
 
     @Override
@@ -121,7 +80,7 @@ final class CudaExpertGroups implements ExpertGroups {
     @Override
     public void share(MissShare share) {
         meets = share.meeting() != null;
-        misses.share(share, routing, input);
+        super.share(share);
     }
 
     @Override

@@ -1,28 +1,18 @@
 package dev.strata.cuda;
 
-import dev.strata.device.ExpertGroups;
-import dev.strata.device.ExpertLayout;
 import dev.strata.device.MissShare;
 import dev.strata.device.Residual;
 import dev.strata.device.Routing;
 import dev.strata.device.SharedExpert;
-import dev.strata.device.Stream;
 import dev.strata.device.Tensor;
 import org.jspecify.annotations.Nullable;
 
 /** The products of one layer's experts for few rows, all in one run that adds their sum and the shared expert's to the residual. */
-final class FusedExpertGroups implements ExpertGroups {
+final class FusedExpertGroups extends LayerGroups {
     private final DecodeExperts kernels;
-    private final MissKernels misses;
     private final Scratch scratch;
-    private final CudaStream stream;
-    private final ExpertLayout layout;
-    private final long table;
     private final @Nullable SharedExpert shared;
-    private final Tensor input;
-    private final Routing routing;
     private final Residual into;
-    private final boolean capturing;
 
     FusedExpertGroups(
             DecodeExperts kernels,
@@ -35,42 +25,11 @@ final class FusedExpertGroups implements ExpertGroups {
             Routing routing,
             Residual into,
             boolean capturing) {
+        super(misses, stream, layer, input, routing, capturing);
         this.kernels = kernels;
-        this.misses = misses;
         this.scratch = scratch;
-        this.stream = stream;
-        this.layout = layer.layout();
-        this.table = layer.table();
         this.shared = shared;
-        this.input = input;
-        this.routing = routing;
         this.into = into;
-        this.capturing = capturing;
-    }
-
-    @Override
-    public int rows() {
-        return input.rows();
-    }
-
-    @Override
-    public Routing routing() {
-        return routing;
-    }
-
-    @Override
-    public Tensor input() {
-        return input;
-    }
-
-    @Override
-    public Stream stream() {
-        return stream;
-    }
-
-    @Override
-    public boolean capturing() {
-        return capturing;
     }
 
     @Override
@@ -87,11 +46,6 @@ final class FusedExpertGroups implements ExpertGroups {
     @Override
     public Tensor results() {
         throw new IllegalStateException("results are summed up as they come");
-    }
-
-    @Override
-    public void share(MissShare share) {
-        misses.share(share, routing, input);
     }
 
     @Override
