@@ -1,8 +1,8 @@
 package dev.strata.engine;
 
-import dev.strata.decode.DraftChoice;
 import dev.strata.device.Picks;
 import dev.strata.model.Model;
+import dev.strata.sampling.DraftChoice;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

@@ -1,10 +1,10 @@
 package dev.strata.engine;
 
 import dev.strata.config.EngineOptions.Speculation;
-import dev.strata.decode.DraftChoice;
 import dev.strata.decode.PromptLookup;
 import dev.strata.device.Batch;
 import dev.strata.model.Model;
+import dev.strata.sampling.DraftChoice;
 import dev.strata.sampling.TokenConstraint;
 import java.util.ArrayList;
 import java.util.List;
