@@ -8,7 +8,6 @@ import dev.strata.os.BlockFile;
 import dev.strata.os.BlockFiles;
 import dev.strata.os.HostPages;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -39,22 +38,7 @@ public final class FileExpertSource implements ExpertSource, FileReads {
      * @param depth requests that run at the same time
      */
     public static FileExpertSource open(List<Path> paths, List<BlobSlices> layers, boolean unbuffered, int depth) {
-        List<BlockFile> files = new ArrayList<>();
-        try {
-            for (Path path : paths) {
-                files.add(unbuffered ? BlockFiles.unbuffered(path) : BlockFiles.buffered(path));
-            }
-            return over(paths, files, layers, depth);
-        } catch (IOException failed) {
-            for (BlockFile file : files) {
-                try {
-                    file.close();
-                } catch (IOException closing) {
-                    failed.addSuppressed(closing);
-                }
-            }
-            throw new UncheckedIOException(failed);
-        }
+        return BlockFiles.open(paths, unbuffered, files -> over(paths, files, layers, depth));
     }
 
     /** Reads from files that were opened already. */

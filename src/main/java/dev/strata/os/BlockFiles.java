@@ -1,6 +1,7 @@
 package dev.strata.os;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -8,6 +9,8 @@ import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
@@ -54,6 +57,36 @@ public final class BlockFiles {
             LOG.warn("{}: unbuffered reads are refused ({}), the page cache is used", file, reason);
         }
         return buffered(file);
+    }
+
+    /** Takes opened files over. */
+    @FunctionalInterface
+    public interface Taker<T> {
+        T take(List<BlockFile> files) throws IOException;
+    }
+
+    /**
+     * Opens several files and hands them to {@code taker}; all are closed again when that fails.
+     *
+     * @param unbuffered whether to read past the page cache where the file system allows it
+     */
+    public static <T> T open(List<Path> paths, boolean unbuffered, Taker<T> taker) {
+        List<BlockFile> files = new ArrayList<>();
+        try {
+            for (Path path : paths) {
+                files.add(unbuffered ? unbuffered(path) : buffered(path));
+            }
+            return taker.take(files);
+        } catch (IOException failed) {
+            for (BlockFile file : files) {
+                try {
+                    file.close();
+                } catch (IOException closing) {
+                    failed.addSuppressed(closing);
+                }
+            }
+            throw new UncheckedIOException(failed);
+        }
     }
 
     /** The JDK's option for reads past the page cache; by name, since its class belongs to an unsupported module. */

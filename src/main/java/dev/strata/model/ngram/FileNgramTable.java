@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -52,22 +51,7 @@ public final class FileNgramTable implements NgramTable {
      */
     public static FileNgramTable open(List<Part> parts, RowFormat format) {
         List<Path> paths = parts.stream().map(Part::file).distinct().toList();
-        List<BlockFile> files = new ArrayList<>();
-        try {
-            for (Path path : paths) {
-                files.add(BlockFiles.unbuffered(path));
-            }
-            return over(paths, files, parts, format);
-        } catch (IOException failed) {
-            for (BlockFile file : files) {
-                try {
-                    file.close();
-                } catch (IOException closing) {
-                    failed.addSuppressed(closing);
-                }
-            }
-            throw new UncheckedIOException(failed);
-        }
+        return BlockFiles.open(paths, true, files -> over(paths, files, parts, format));
     }
 
     /** Reads from files that were opened already. */
