@@ -59,11 +59,7 @@ public final class DeferredPlacement implements ExpertPlacement, AutoCloseable {
     /** Experts have their places from now on. Between passes; the placement stays its maker's. */
     public void become(DevicePlacement made) {
         placement = made;
-        Buffer zeros = nowhere;
-        nowhere = null;
-        if (zeros != null) {
-            zeros.close();
-        }
+        close();
     }
 
     @Override

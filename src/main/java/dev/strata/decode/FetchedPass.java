@@ -21,13 +21,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class FetchedPass implements AutoCloseable {
     private final Device device;
+    private final PinnedRoom room;
     private final SlotCache cache;
     private final PlacedBlobs blobs;
     private final PrefillScheduler scheduler;
     private final StreamRing ring;
     private final long ringBase;
     private final int groupSize;
-    private @Nullable Buffer ids;
     private @Nullable Routing guess;
     private int guessLayer;
     private int guessRows;
@@ -40,6 +40,7 @@ final class FetchedPass implements AutoCloseable {
     FetchedPass(
             Device device, SlotCache cache, PlacedBlobs blobs, PrefillScheduler scheduler, long ringBase, int spare) {
         this.device = device;
+        room = new PinnedRoom(device, "routed experts");
         this.cache = cache;
         this.blobs = blobs;
         this.scheduler = scheduler;
@@ -110,7 +111,7 @@ final class FetchedPass implements AutoCloseable {
         Routing later = guess;
         guess = null;
         int guesses = later == null ? 0 : guessRows * later.used();
-        Buffer read = room(4L * (choices + guesses));
+        Buffer read = room.of(4L * (choices + guesses));
         device.copyToHost(groups.routing().ids(), 0, read.host().asSlice(0, 4L * choices), groups.stream());
         if (later != null) {
             device.copyToHost(later.ids(), 0, read.host().asSlice(4L * choices, 4L * guesses), groups.stream());
@@ -131,19 +132,6 @@ final class FetchedPass implements AutoCloseable {
         return chosen.stream().toArray();
     }
 
-    private Buffer room(long bytes) {
-        Buffer now = ids;
-        if (now == null || now.bytes() < bytes) {
-            if (now != null) {
-                now.close();
-            }
-            ids = null;
-            now = device.allocatePinned(bytes, "routed experts");
-            ids = now;
-        }
-        return now;
-    }
-
     private long[] places(int layer, StreamOrder order, int count) {
         long[] places = new long[count];
         long stride = cache.layout().stride(layer);
@@ -162,8 +150,6 @@ final class FetchedPass implements AutoCloseable {
 
     @Override
     public void close() {
-        if (ids != null) {
-            ids.close();
-        }
+        room.close();
     }
 }

@@ -36,6 +36,7 @@ final class PromptShare implements AutoCloseable {
     private static final int LARGE_GAP = 4;
 
     private final Device device;
+    private final PinnedRoom host;
     private final ArenaLayout layout;
     private final SlotCache cache;
     private final PlacedBlobs blobs;
@@ -48,7 +49,6 @@ final class PromptShare implements AutoCloseable {
     private final Event done;
     private final ExecutorService helper;
     private final ShareGate[] gates = new ShareGate[SIZES];
-    private @Nullable Buffer host;
     private @Nullable ShareGate measured;
     private int overlaid = -1;
     private int helped;
@@ -57,6 +57,7 @@ final class PromptShare implements AutoCloseable {
 
     private PromptShare(Parts parts, Event begun, Event computed, Event done) {
         device = parts.device();
+        host = new PinnedRoom(device, "short prompts");
         layout = parts.cache().layout();
         cache = parts.cache();
         blobs = parts.blobs();
@@ -132,7 +133,7 @@ final class PromptShare implements AutoCloseable {
         Tensor input = groups.input();
         long inputBytes = 4L * input.rows() * input.columns();
         long resultBytes = idBytes * shape.hidden();
-        Buffer room = room(idBytes + inputBytes + resultBytes);
+        Buffer room = host.of(idBytes + inputBytes + resultBytes);
         device.copyToHost(groups.routing().ids(), 0, room.host().asSlice(0, idBytes), compute);
         device.copyToHost(input.buffer(), input.offset(), room.host().asSlice(idBytes, inputBytes), compute);
         compute.synchronize();
@@ -331,25 +332,10 @@ final class PromptShare implements AutoCloseable {
         }
     }
 
-    private Buffer room(long bytes) {
-        Buffer now = host;
-        if (now == null || now.bytes() < bytes) {
-            if (now != null) {
-                now.close();
-            }
-            host = null;
-            now = device.allocatePinned(bytes, "short prompts");
-            host = now;
-        }
-        return now;
-    }
-
     @Override
     public void close() {
         helper.close();
-        if (host != null) {
-            host.close();
-        }
+        host.close();
         begun.close();
         computed.close();
         done.close();
