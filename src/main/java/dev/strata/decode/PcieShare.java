@@ -96,14 +96,4 @@ final class PcieShare {
         double linkTime = link.nanos(misses - given);
         return given == 0 ? linkTime : Math.max(processor.nanos(given), linkTime) + OVERHEAD_NANOS;
     }
-
-    /** Nanoseconds of the processor for one expert more, as fitted. */
-    double processorNanos() {
-        return processor.slope();
-    }
-
-    /** Nanoseconds of the link for one expert more, as fitted. */
-    double linkNanos() {
-        return link.slope();
-    }
 }

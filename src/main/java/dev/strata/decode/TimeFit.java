@@ -60,8 +60,4 @@ final class TimeFit {
     double nanos(int experts) {
         return constant + slope * experts;
     }
-
-    double slope() {
-        return slope;
-    }
 }

@@ -147,7 +147,7 @@ public final class DecodeBenchmark {
             throw new IllegalStateException("the model was loaded without a placement");
         }
         int[] text = text(model.config().vocabulary(), warmUp + steps + 1);
-        RoutingTrace trace = new RoutingTrace(placement.cache().layout().layers());
+        RoutingTrace trace = new RoutingTrace();
         placement.listen(trace::choose, trace::endStep);
         double[] rates = new double[SPEEDS];
         Marks before;

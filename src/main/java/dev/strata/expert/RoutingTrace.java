@@ -4,15 +4,10 @@ import java.util.Arrays;
 
 /** Which experts a run of decode steps chose, in order. */
 public final class RoutingTrace {
-    private final int layers;
     private int[][] steps = new int[256][];
     private int count;
     private int[] open = new int[64];
     private int filled;
-
-    public RoutingTrace(int layers) {
-        this.layers = layers;
-    }
 
     /** One choice of the step that is being noted. */
     public void choose(int layer, int expert) {
@@ -34,10 +29,6 @@ public final class RoutingTrace {
 
     public int steps() {
         return count;
-    }
-
-    public int layers() {
-        return layers;
     }
 
     /** Layer and expert of every choice of a step, in turn; not to be changed. */

@@ -81,11 +81,6 @@ final class PassTimeline implements AutoCloseable {
         java.util.Arrays.fill(recorded, false);
     }
 
-    /** Whether the pass ran from its start to its end. */
-    boolean whole() {
-        return recorded[0] && recorded[1];
-    }
-
     Event startEvent() {
         return events[0];
     }

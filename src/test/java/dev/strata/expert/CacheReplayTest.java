@@ -52,7 +52,7 @@ class CacheReplayTest {
 
     private static RoutingTrace trace(double skew, double locality, int steps) {
         SkewedRouting routing = new SkewedRouting(LAYERS, EXPERTS, USED, skew, locality, 11);
-        RoutingTrace trace = new RoutingTrace(LAYERS);
+        RoutingTrace trace = new RoutingTrace();
         for (int step = 0; step < steps; step++) {
             int[][] chosen = routing.step();
             for (int layer = 0; layer < LAYERS; layer++) {

@@ -1,18 +1,10 @@
 package dev.strata.decode;
 
 /**
- * Who computes the missed experts of one layer in one step: the rule that {@code share_misses} follows on the device, for tests,
- * simulations and devices without it. Experts that no kernel can reach go to the processor first, then by ascending number as many
- * as {@code shares} gives for that number of misses.
+ * Who computes the missed experts of one layer in one step: the rule that {@code share_misses} follows on the device. Experts that no
+ * kernel can reach go to the processor first, then by ascending number as many as {@code shares} gives for that number of misses.
  */
 final class MissPlan {
-    /** Where a routed expert is computed. */
-    enum Place {
-        RESIDENT,
-        LINK,
-        PROCESSOR
-    }
-
     private final int[] processor;
     private final int[] link;
     private int processors;
@@ -35,7 +27,7 @@ final class MissPlan {
         int missed = 0;
         int unreachable = 0;
         for (int expert = 0; expert < routed.length; expert++) {
-            if (routed[expert] && place(addresses[expert], cacheAddress, cacheBytes) != Place.RESIDENT) {
+            if (routed[expert] && !resident(addresses[expert], cacheAddress, cacheBytes)) {
                 missed++;
                 unreachable += addresses[expert] == 0 ? 1 : 0;
             }
@@ -44,7 +36,7 @@ final class MissPlan {
         processors = 0;
         links = 0;
         for (int expert = 0; expert < routed.length; expert++) {
-            if (!routed[expert] || place(addresses[expert], cacheAddress, cacheBytes) == Place.RESIDENT) {
+            if (!routed[expert] || resident(addresses[expert], cacheAddress, cacheBytes)) {
                 continue;
             }
             if (addresses[expert] == 0) {
@@ -58,8 +50,8 @@ final class MissPlan {
         }
     }
 
-    private static Place place(long address, long cacheAddress, long cacheBytes) {
-        return Long.compareUnsigned(address - cacheAddress, cacheBytes) < 0 ? Place.RESIDENT : Place.LINK;
+    private static boolean resident(long address, long cacheAddress, long cacheBytes) {
+        return Long.compareUnsigned(address - cacheAddress, cacheBytes) < 0;
     }
 
     /** Experts for the processor. */
