@@ -116,7 +116,8 @@ final class StepLoop implements Runnable {
     }
 
     /**
-     * Runs {@code work} on the thread that uses the model, between two passes, and waits for its result.
+     * Runs {@code work} on the thread that uses the model, between two passes, and waits for its result, also when the waiting thread
+     * is interrupted: the work may use memory that is freed as soon as this returns.
      *
      * @throws ApiException what {@code work} threw, or that the engine has stopped
      */
@@ -124,21 +125,26 @@ final class StepLoop implements Runnable {
         FutureTask<T> task = new FutureTask<>(work);
         tasks.add(task);
         wake();
-        while (true) {
-            try {
-                return task.get(1, TimeUnit.SECONDS);
-            } catch (TimeoutException e) {
-                if (!thread.isAlive()) {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    return task.get(1, TimeUnit.SECONDS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                } catch (TimeoutException e) {
+                    if (!thread.isAlive()) {
+                        throw Errors.unavailable("the engine is stopping");
+                    }
+                } catch (ExecutionException e) {
+                    throw e.getCause() instanceof ApiException error ? error : new ApiException(Errors.pass(e));
+                } catch (CancellationException e) {
                     throw Errors.unavailable("the engine is stopping");
                 }
-            } catch (ExecutionException e) {
-                throw e.getCause() instanceof ApiException error ? error : new ApiException(Errors.pass(e));
-            } catch (CancellationException e) {
-                throw Errors.unavailable("the engine is stopping");
-            } catch (InterruptedException e) {
-                task.cancel(false);
+            }
+        } finally {
+            if (interrupted) {
                 Thread.currentThread().interrupt();
-                throw Errors.unavailable("interrupted");
             }
         }
     }

@@ -27,6 +27,8 @@ import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -469,5 +471,32 @@ class ConcurrencyTest {
         fixture.close();
         assertEquals(FinishReason.CANCELLED, running.awaitEnd().end().reason());
         assertTrue(fixture.model.closed);
+    }
+
+    @Test
+    void anInterruptedCallerStillWaitsForItsWork() throws Exception {
+        try (EngineFixture fixture = new EngineFixture.Builder().start()) {
+            StepLoop loop = fixture.engine.parts().loop();
+            CountDownLatch begun = new CountDownLatch(1);
+            CountDownLatch interrupted = new CountDownLatch(1);
+            FutureTask<Integer> result = new FutureTask<>(() -> {
+                Thread caller = Thread.currentThread();
+                int value = loop.call(() -> {
+                    begun.countDown();
+                    interrupted.await();
+                    // Until the caller has noticed; it clears its flag then.
+                    while (caller.isInterrupted() && caller.isAlive()) {
+                        Thread.onSpinWait();
+                    }
+                    return 5;
+                });
+                return caller.isInterrupted() ? value : -1;
+            });
+            Thread caller = Thread.ofPlatform().start(result);
+            begun.await();
+            caller.interrupt();
+            interrupted.countDown();
+            assertEquals(5, result.get(20, TimeUnit.SECONDS), "the result, and the interruption is kept");
+        }
     }
 }
