@@ -72,7 +72,8 @@ final class FileTierCommand implements Callable<Integer> {
         } catch (IllegalArgumentException refused) {
             throw new ConfigurationException("--arms: " + refused.getMessage());
         }
-        EngineOptions engine = Requests.oneAtATime(Math.max(prompt, answerTokens + 128), EngineOptions.DEFAULTS.chunk());
+        EngineOptions engine =
+                Requests.oneAtATime(Math.max(prompt, answerTokens + 128), EngineOptions.DEFAULTS.chunk());
         Options plain = flags.options(engine, List.of());
         if (ModelSource.isSynthetic(plain.model())) {
             throw new ConfigurationException(

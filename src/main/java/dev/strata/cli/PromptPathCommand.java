@@ -66,14 +66,16 @@ final class PromptPathCommand implements Callable<Integer> {
         Counts.require("--long", longPrompt, 256);
         Counts.require("--short", shortPrompt, 1);
         List<PromptArm> chosen = PromptArm.parse(arms);
-        EngineOptions engine = Requests.oneAtATime(longPrompt + 64, Math.min(8192, longPrompt))
-                .withDeterministic(deterministic);
+        EngineOptions engine =
+                Requests.oneAtATime(longPrompt + 64, Math.min(8192, longPrompt)).withDeterministic(deterministic);
         Options plain = linkOnly ? flags.optionsWithoutModel(engine) : flags.options(engine, List.of());
         Options options = plain.withTiers(tiers.options(plain.variables()));
         if (linkOnly) {
             new LinkBenchmark(options, layers, 512, passes).run(chosen, results.lines()::tell);
         } else {
-            return new PromptBenchmark(options, longPrompt, shortPrompt, identity).run(chosen, results.lines()::tell) ? 0 : 1;
+            return new PromptBenchmark(options, longPrompt, shortPrompt, identity).run(chosen, results.lines()::tell)
+                    ? 0
+                    : 1;
         }
         return 0;
     }

@@ -85,7 +85,8 @@ final class RowKernels {
         int rows = residual.rows();
         int streams = weights.streams();
         Tensor normed = scratch.tensor("normed streams", rows, residual.columns());
-        Tensor low = scratch.tensor("gated residual, low rank", rows, weights.down().outputs());
+        Tensor low =
+                scratch.tensor("gated residual, low rank", rows, weights.down().outputs());
         Tensor gates = scratch.tensor("stream gates", rows, residual.columns());
         norm(residual, weights.norm(), residual.columns() / streams, weights.epsilon(), normed);
         products.written(normed);

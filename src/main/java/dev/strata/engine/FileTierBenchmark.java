@@ -164,7 +164,9 @@ public final class FileTierBenchmark {
 
     private static ReadCounters.Snapshot snapshot(ModelSession session) {
         FileReads reads = session.home().fileReads();
-        return reads == null ? new ReadCounters.Snapshot(0, 0, 0, 0, 0, 0) : reads.counters().snapshot();
+        return reads == null
+                ? new ReadCounters.Snapshot(0, 0, 0, 0, 0, 0)
+                : reads.counters().snapshot();
     }
 
     /** Bytes of the experts that a streamed pass takes from files: those neither in RAM nor, behind a prompt, in a slot. */

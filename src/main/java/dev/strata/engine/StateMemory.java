@@ -20,9 +20,8 @@ record StateMemory(long runningBytes, int cacheTokens, int cacheStates, long cac
         StateSizes sizes = model.stateSizes();
         int tokens = options.cacheTokens() < 0 ? context : options.cacheTokens();
         int pages = Math.min(model.pages(), Math.ceilDiv(tokens, Batch.PAGE));
-        int states = EngineParts.isRecurrent(model.config().architecture())
-                ? EngineParts.checkpoints(model, options)
-                : 0;
+        int states =
+                EngineParts.isRecurrent(model.config().architecture()) ? EngineParts.checkpoints(model, options) : 0;
         return new StateMemory(
                 (model.pages() - pages) * sizes.page() + (model.slots() - states) * sizes.slot(),
                 tokens,
