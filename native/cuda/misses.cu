@@ -5,6 +5,7 @@
 // slot that pull_blobs fills, mapped memory, or 0 for the processor's. With experts for the processor the block writes the question
 // (chosen experts, ids, rows) to mapped memory and raises its number last. The split depends on the number of misses alone, so it
 // needs no answer: `shares[misses]` experts go to the processor, those that no kernel can reach first, then by ascending number.
+// With `tail` above 0 a missed expert that every row ranks at `tail` or later is left out: its pairs get the row's first expert with weight 0.
 // pull_blobs: reads the card's missed blobs once over the link, 16 bytes a thread and load, whatever the number of rows that use them.
 // sum_with_answer (few rows): the weighted sum over a row's experts, the processor's rows read where the host wrote them, once its number is there.
 // add_answer: only the processor's rows of that sum, added to a residual that has the others already.
@@ -69,7 +70,7 @@ struct MeetingState {
     u64 asked_at;
 };
 
-STRATA_KERNEL(256, share_misses, const u64* table, const int* ids, int pairs, int used, u64 cache, u64 cache_bytes,
+STRATA_KERNEL(256, share_misses, const u64* table, int* ids, float* weights, int tail, int pairs, int used, u64 cache, u64 cache_bytes,
               const u16* shares, int most_shared, u64 spare, u64 stride, int spares, int experts, int layer, u64* planned,
               u64* pulls, MeetingState* state, Question* question, const float* x, int columns) {
     __shared__ u8 routed[MOST_EXPERTS];
@@ -81,14 +82,32 @@ STRATA_KERNEL(256, share_misses, const u64* table, const int* ids, int pairs, in
     }
     __syncthreads();
     for (int i = threadIdx.x; i < pairs; i += blockDim.x) {
-        routed[ids[i]] = 1;
+        if (tail == 0 || i % used < tail) {
+            routed[ids[i]] = 1;
+        }
     }
     __syncthreads();
+    if (tail > 0) {
+        for (int i = threadIdx.x; i < pairs; i += blockDim.x) {
+            // All threads that see the same expert here write the same.
+            if (routed[ids[i]] != 1) {
+                routed[ids[i]] = table[ids[i]] - cache < cache_bytes ? 1 : 2;
+            }
+        }
+        __syncthreads();
+        for (int i = threadIdx.x; i < pairs; i += blockDim.x) {
+            if (routed[ids[i]] == 2) {
+                ids[i] = ids[i / used * used];
+                weights[i] = 0;
+            }
+        }
+        __syncthreads();
+    }
     if (threadIdx.x < 32) {
         int lane = threadIdx.x, missed = 0, unreachable = 0;
         for (int base = 0; base < experts; base += 32) {
             int e = base + lane;
-            bool wanted = e < experts && routed[e];
+            bool wanted = e < experts && routed[e] == 1;
             u64 address = wanted ? table[e] : 0;
             bool out = wanted && address - cache >= cache_bytes;
             missed += population(votes(out));
@@ -103,7 +122,7 @@ STRATA_KERNEL(256, share_misses, const u64* table, const int* ids, int pairs, in
         u32 below = (1u << lane) - 1;
         for (int base = 0; base < experts; base += 32) {
             int e = base + lane;
-            bool wanted = e < experts && routed[e];
+            bool wanted = e < experts && routed[e] == 1;
             u64 address = wanted ? table[e] : 0;
             bool out = wanted && address - cache >= cache_bytes, reachable = out && address != 0;
             u32 reachables = votes(reachable);

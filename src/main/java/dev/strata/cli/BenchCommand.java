@@ -13,6 +13,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -26,6 +28,8 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         sortOptions = false)
 final class BenchCommand implements Callable<Integer> {
+    private static final Logger LOG = LoggerFactory.getLogger(BenchCommand.class);
+
     @Mixin
     private ModelFlags flags = new ModelFlags();
 
@@ -78,6 +82,11 @@ final class BenchCommand implements Callable<Integer> {
             List<Benchmark.Row> rows = new ArrayList<>();
             for (int length : prompts) {
                 rows.add(benchmark.run(length, decode, repeats));
+                String experts = session.expertUse();
+                if (!experts.isEmpty()) {
+                    // Of the run that does not count, too.
+                    LOG.info("prompts of {} tokens: {}", length, experts);
+                }
             }
             if (json) {
                 out.println(JsonText.of(report(session, traffic, rows)));

@@ -60,8 +60,8 @@ public enum Variable {
     LOOKAHEAD(
             "STRATA_LOOKAHEAD",
             new Values.Flag(),
-            "1",
-            "steps that read experts from files guess the next layer's and read them while the drive is idle; 0: they are read when they are needed"),
+            null,
+            "1: steps that read experts from files guess the next layer's and read them while the drive is idle; 0: they are read when they are needed; unset: as long as steps are faster with it"),
     PCIE_BALANCE(
             "STRATA_PCIE_BALANCE",
             new Values.Flag(),
@@ -104,6 +104,11 @@ public enum Variable {
             new Values.Flag(),
             "0",
             "allow --resident-budget-gib together with --expert-cache-device1 to 3, which is refused without it"),
+    ROUTE_TAIL_SKIP(
+            "STRATA_ROUTE_TAIL_SKIP",
+            new Values.Whole(0, 64),
+            "0",
+            "steps leave out missed experts that every row ranks at this position or later, 0 being the first; 0: none are left out, since this changes answers"),
     STAGER_BATCH(
             "STRATA_STAGER_BATCH",
             new Values.Whole(1, 32),

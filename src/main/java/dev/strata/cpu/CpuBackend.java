@@ -27,7 +27,7 @@ public final class CpuBackend implements Backend {
     private CpuBackend(CpuContext context, CpuSettings settings) {
         this.context = context;
         this.pages = new WeightPages(context, arena, settings.hugeWeights());
-        this.ops = new CpuOps(context, arena);
+        this.ops = new CpuOps(context, arena, settings.tailSkip());
     }
 
     /** Whether the kernels were built and load on this system. */

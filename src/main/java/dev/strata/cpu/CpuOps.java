@@ -29,10 +29,10 @@ final class CpuOps implements Ops, AutoCloseable {
     private final BatchRecord record = new BatchRecord();
     private final List<HeldState> held = new ArrayList<>();
 
-    CpuOps(CpuContext context, CpuArena arena) {
+    CpuOps(CpuContext context, CpuArena arena, int tailSkip) {
         this.context = context.address();
         this.frequencies = new Frequencies(arena);
-        this.experts = new ExpertProducts(context);
+        this.experts = new ExpertProducts(context, tailSkip);
     }
 
     @Override
@@ -298,7 +298,7 @@ final class CpuOps implements Ops, AutoCloseable {
 
     @Override
     public void expect(ExpertLayer layer, Routing guess, int rows) {
-        ExpertTable.of(layer).expect(guess.ids().host(), rows * guess.used());
+        experts.expect(ExpertTable.of(layer), guess.ids().host(), rows * guess.used());
     }
 
     @Override

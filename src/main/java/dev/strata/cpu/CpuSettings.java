@@ -12,8 +12,14 @@ import org.jspecify.annotations.Nullable;
  * @param cap highest instruction set to use, or null for the processor's best
  * @param pin whether each worker thread is bound to one of the process's processors
  * @param hugeWeights whether weights are copied into huge pages where RAM has room
+ * @param tailSkip rank from which on a step leaves out experts that are not in RAM; 0: none are
  */
-public record CpuSettings(int threads, @Nullable CpuIsa cap, boolean pin, boolean hugeWeights) {
+public record CpuSettings(int threads, @Nullable CpuIsa cap, boolean pin, boolean hugeWeights, int tailSkip) {
+    /** With no expert left out. */
+    public CpuSettings(int threads, @Nullable CpuIsa cap, boolean pin, boolean hugeWeights) {
+        this(threads, cap, pin, hugeWeights, 0);
+    }
+
     public CpuSettings {
         if (threads < 1 || threads > 1024) {
             throw new IllegalArgumentException("threads is " + threads + "; give 1 to 1024");
@@ -26,15 +32,19 @@ public record CpuSettings(int threads, @Nullable CpuIsa cap, boolean pin, boolea
     }
 
     public CpuSettings withThreads(int count) {
-        return new CpuSettings(count, cap, pin, hugeWeights);
+        return new CpuSettings(count, cap, pin, hugeWeights, tailSkip);
     }
 
     public CpuSettings withCap(@Nullable CpuIsa isa) {
-        return new CpuSettings(threads, isa, pin, hugeWeights);
+        return new CpuSettings(threads, isa, pin, hugeWeights, tailSkip);
     }
 
     public CpuSettings withHugeWeights(boolean copied) {
-        return new CpuSettings(threads, cap, pin, copied);
+        return new CpuSettings(threads, cap, pin, copied, tailSkip);
+    }
+
+    public CpuSettings withTailSkip(int rank) {
+        return new CpuSettings(threads, cap, pin, hugeWeights, rank);
     }
 
     /** Numbers of the processors that the process may use. */

@@ -17,17 +17,30 @@ final class ExpertRing implements AutoCloseable {
     private HostBuffer memory = HostBuffer.of(MemorySegment.NULL);
     private @Nullable ExecutorService reader;
 
-    /** Experts of one read and where their blobs go. */
-    private record Batch(int[] experts, MemorySegment[] blobs) {}
+    /**
+     * Experts of one read and where their blobs go.
+     *
+     * @param stays whether that is their place from now on
+     */
+    private record Batch(int[] experts, MemorySegment[] blobs, boolean[] stays) {
+        void settle(ExpertTable table, boolean read) {
+            for (int i = 0; i < experts.length; i++) {
+                if (stays[i]) {
+                    table.settle(experts[i], read);
+                }
+            }
+        }
+    }
 
     /**
      * Runs {@code products} once for every batch of {@code experts}, which are then among the staged ones of {@code table}.
      *
      * @param experts ascending
+     * @param admit whether the source may keep them
      * @param meanwhile work that needs none of them, done while the first batch is read
      * @throws java.io.UncheckedIOException when a blob cannot be read
      */
-    void run(ExpertTable table, int[] experts, Runnable meanwhile, Runnable products) {
+    void run(ExpertTable table, int[] experts, boolean admit, Runnable meanwhile, Runnable products) {
         long blob = (table.layout().blobBytes() + 63) / 64 * 64;
         if (memory.bytes() < 2 * blob) {
             memory.close();
@@ -36,13 +49,22 @@ final class ExpertRing implements AutoCloseable {
         int half = (int) Math.min(memory.bytes() / 2 / blob, experts.length);
         int room = Math.min(half, Math.max(LEAST_BATCH, Math.ceilDiv(experts.length, BATCHES)));
         Future<?> reading = null;
+        Batch coming = null;
         try {
-            Batch now = batch(experts, 0, room, 0, blob);
+            Batch now = batch(table, experts, 0, room, 0, blob, admit);
+            coming = now;
             reading = read(table, now);
             meanwhile.run();
             for (int from = room; now != null; from += room) {
+                long start = System.nanoTime();
                 await(reading);
-                Batch later = from < experts.length ? batch(experts, from, room, from / room % 2 * half, blob) : null;
+                table.waited(System.nanoTime() - start);
+                now.settle(table, true);
+                coming = null;
+                Batch later = from < experts.length
+                        ? batch(table, experts, from, room, from / room % 2 * half, blob, admit)
+                        : null;
+                coming = later;
                 reading = later == null ? null : read(table, later);
                 for (int i = 0; i < now.experts.length; i++) {
                     table.enter(now.experts[i], now.blobs[i]);
@@ -60,17 +82,23 @@ final class ExpertRing implements AutoCloseable {
             throw failed;
         } finally {
             settle(reading);
+            if (coming != null) {
+                coming.settle(table, false);
+            }
         }
     }
 
-    private Batch batch(int[] experts, int from, int room, int place, long blob) {
+    private Batch batch(ExpertTable table, int[] experts, int from, int room, int place, long blob, boolean admit) {
         int count = Math.min(room, experts.length - from);
         int[] some = java.util.Arrays.copyOfRange(experts, from, from + count);
         MemorySegment[] blobs = new MemorySegment[count];
+        boolean[] stays = new boolean[count];
         for (int i = 0; i < count; i++) {
-            blobs[i] = memory.host().asSlice((place + i) * blob, blob);
+            MemorySegment kept = admit ? table.admit(some[i]) : null;
+            stays[i] = kept != null;
+            blobs[i] = kept != null ? kept : memory.host().asSlice((place + i) * blob, blob);
         }
-        return new Batch(some, blobs);
+        return new Batch(some, blobs, stays);
     }
 
     private Future<?> read(ExpertTable table, Batch batch) {

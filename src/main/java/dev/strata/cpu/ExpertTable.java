@@ -1,7 +1,5 @@
 package dev.strata.cpu;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-
 import dev.strata.device.ExpertLayer;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertSource;
@@ -10,6 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The experts of one layer: those that lie in addressable memory, and those whose blobs have been staged for the running product. */
 final class ExpertTable implements ExpertLayer {
@@ -95,14 +94,41 @@ final class ExpertTable implements ExpertLayer {
         return !complete && source.readsAhead();
     }
 
-    /** Passes the experts that the first {@code choices} ids name on to the source, ascending. */
-    void expect(MemorySegment ids, int choices) {
-        BitSet chosen = new BitSet();
-        for (int i = 0; i < choices; i++) {
-            chosen.set(ids.getAtIndex(JAVA_INT, i));
-        }
+    /** Passes experts that will probably be needed (ascending) on to the source. */
+    void expect(BitSet chosen) {
         int[] experts = chosen.stream().toArray();
         source.expect(layer, experts, experts.length);
+    }
+
+    /** Whether steps change which experts are in addressable memory. */
+    boolean adapts() {
+        return !complete && source.adapts();
+    }
+
+    /** Tells the source what a step uses: one entry for every row and choice. */
+    void used(int[] choices, int count) {
+        source.used(layer, choices, count);
+    }
+
+    /** Where a missed expert is read to so that it stays, or null. */
+    @Nullable
+    MemorySegment admit(int expert) {
+        ExpertSource.Admitted admitted = source.admit(layer, expert);
+        if (admitted == null) {
+            return null;
+        }
+        if (admitted.loser() >= 0) {
+            resident.remove(admitted.loser());
+        }
+        return admitted.place();
+    }
+
+    /** An admitted expert was read, or could not be. */
+    void settle(int expert, boolean read) {
+        source.settle(layer, expert, read);
+        if (read) {
+            locate(expert);
+        }
     }
 
     /** Whether every expert is read where it lies. */
@@ -125,6 +151,11 @@ final class ExpertTable implements ExpertLayer {
     /** Copies the blobs of the first {@code count} experts (ascending) as one batch; any thread. */
     void read(int[] experts, int count, MemorySegment[] blobs) {
         source.copyBlobs(layer, experts, count, blobs);
+    }
+
+    /** Products waited for blobs. */
+    void waited(long nanos) {
+        source.waited(nanos);
     }
 
     /** Enters a blob that was read among the staged ones. */

@@ -80,7 +80,7 @@ final class CudaExpertGroups extends LayerGroups {
     @Override
     public void share(MissShare share) {
         meets = share.meeting() != null;
-        super.share(share);
+        misses.share(share, routing, input, grouping != null);
     }
 
     @Override

@@ -107,6 +107,10 @@ final class CudaOps implements Ops, AutoCloseable {
         this.misses = new MissKernels(launcher, kernels);
     }
 
+    MissKernels misses() {
+        return misses;
+    }
+
     void add(ExpertPlacement placement) {
         passes.add(placement);
     }

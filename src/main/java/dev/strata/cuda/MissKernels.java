@@ -26,8 +26,12 @@ final class MissKernels {
         add = kernels.get("add_answer");
     }
 
-    /** Splits the routed experts, asks the host for its part and brings the card's missed blobs into spare slots. */
-    void share(MissShare share, Routing routing, Tensor input) {
+    /**
+     * Splits the routed experts, asks the host for its part and brings the card's missed blobs into spare slots.
+     *
+     * @param grouped whether rows have been grouped by the router's choice, which has to stay as it is then
+     */
+    void share(MissShare share, Routing routing, Tensor input, boolean grouped) {
         int pairs = input.rows() * routing.used();
         if (pairs > MissShare.MOST_PAIRS || share.layout().experts() > MissShare.MOST_EXPERTS) {
             throw new IllegalArgumentException(
@@ -39,6 +43,8 @@ final class MissKernels {
         launcher.begin()
                 .address(share.table().address())
                 .address(routing.ids().address())
+                .tensor(routing.weights())
+                .integer(grouped ? 0 : share.tailSkip())
                 .integer(pairs)
                 .integer(routing.used())
                 .address(share.cacheAddress())

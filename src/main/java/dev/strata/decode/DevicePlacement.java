@@ -67,6 +67,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private final int[][] missedIn;
     private int steps;
     private long missedOnce;
+    private long missedOnDrive;
 
     DevicePlacement(Parts parts) {
         layout = parts.cache().layout();
@@ -239,6 +240,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         if (!hit && missedIn[layer][expert] != steps) {
             missedIn[layer][expert] = steps;
             missedOnce += bytes;
+            missedOnDrive += blobs.hostAddress(layer, expert) == 0 ? bytes : 0;
         }
     }
 
@@ -410,7 +412,10 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
                 usage.missBytes(),
                 missedOnce,
                 pool == null ? 0 : pool.bytes(),
-                swapped);
+                missedOnDrive,
+                swapped,
+                0,
+                0);
     }
 
     /** What the processor has computed, null when it takes no part. */
@@ -420,7 +425,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
 
     /** What was learned, for the next start. */
     public ExpertProfile profile() {
-        return usage.profile(cache);
+        return usage.profile((layer, expert) -> cache.slot(layer, expert) >= 0);
     }
 
     /** The order of the last streamed pass, or null. */

@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param linkShare part of them that the card takes, 0 to 1; empty: by measured rates
  * @param balanced whether the split by rates is refined while running
  * @param promptRows passes of short prompts with fewer rows are shared with the processor; 0: none
+ * @param tailSkip rank from which on missed experts are left out, which changes results; 0: none are
  * @param workers starts the processor's threads; null: the card takes all
  */
 public record MissSettings(
@@ -19,10 +20,11 @@ public record MissSettings(
         OptionalDouble linkShare,
         boolean balanced,
         int promptRows,
+        int tailSkip,
         @Nullable Supplier<ExpertWorkers> workers) {
     public MissSettings(
             boolean pull, OptionalDouble linkShare, boolean balanced, @Nullable Supplier<ExpertWorkers> workers) {
-        this(pull, linkShare, balanced, 0, workers);
+        this(pull, linkShare, balanced, 0, 0, workers);
     }
 
     /** The card reads all misses over the link. */

@@ -32,6 +32,7 @@ final class SharedSteps implements AutoCloseable {
     private final long spareAddress;
     private final int spares;
     private final Buffer pulls;
+    private final int tailSkip;
     private final Buffer state;
     private final List<AutoCloseable> owned;
     private final @Nullable MissShare[] layers;
@@ -45,6 +46,7 @@ final class SharedSteps implements AutoCloseable {
             long spareAddress,
             int spares,
             Buffer pulls,
+            int tailSkip,
             Buffer state,
             List<AutoCloseable> owned) {
         this.device = device;
@@ -55,6 +57,7 @@ final class SharedSteps implements AutoCloseable {
         this.spareAddress = spareAddress;
         this.spares = spares;
         this.pulls = pulls;
+        this.tailSkip = tailSkip;
         this.state = state;
         this.owned = owned;
         layers = new MissShare[layout.layers()];
@@ -74,8 +77,10 @@ final class SharedSteps implements AutoCloseable {
      *
      * @param spare memory for pulled blobs, which stays its owner's
      * @param spares how many it holds; 0: misses are read in place
+     * @param tailSkip rank from which on missed experts are left out; 0: none are
      */
-    static SharedSteps create(Device device, SlotCache cache, ResidencyTable table, Buffer spare, int spares) {
+    static SharedSteps create(
+            Device device, SlotCache cache, ResidencyTable table, Buffer spare, int spares, int tailSkip) {
         List<AutoCloseable> owned = new ArrayList<>();
         try {
             ResidencyTable planned = own(owned, ResidencyTable.create(device, cache.layout(), "planned experts"));
@@ -85,7 +90,7 @@ final class SharedSteps implements AutoCloseable {
                 device.fill(state, 0, 16, 0, stream);
                 stream.synchronize();
             }
-            return new SharedSteps(device, cache, table, planned, spare.address(), spares, pulls, state, owned);
+            return new SharedSteps(device, cache, table, planned, spare.address(), spares, pulls, tailSkip, state, owned);
         } catch (RuntimeException failed) {
             Closing.all(owned);
             throw failed;
@@ -214,6 +219,7 @@ final class SharedSteps implements AutoCloseable {
                     layout.maxStride(),
                     spares,
                     pulls,
+                    tailSkip,
                     state,
                     now == null ? null : now.meeting());
             layers[layer] = known;

@@ -47,6 +47,36 @@ public interface ExpertSource extends AutoCloseable {
     /** Tells that the first {@code count} of {@code experts} (ascending) will probably be asked for next; returns at once. */
     default void expect(int layer, int[] experts, int count) {}
 
+    /** Products waited so long for blobs that were being copied. */
+    default void waited(long nanos) {}
+
+    /** Whether steps change what lies in RAM: then {@link #used}, {@link #admit} and {@link #settle} tell and ask about every one. */
+    default boolean adapts() {
+        return false;
+    }
+
+    /** A step uses the experts that the first {@code count} of {@code choices} name, one entry for every row and choice. */
+    default void used(int layer, int[] choices, int count) {}
+
+    /**
+     * Gives a missed expert of the step that was told last the place of one that the step does not use, or null. The loser has no view any
+     * more; the newcomer has one after {@link #settle}.
+     */
+    default @Nullable Admitted admit(int layer, int expert) {
+        return null;
+    }
+
+    /** The blob of an admitted expert was read to its place, or could not be. */
+    default void settle(int layer, int expert, boolean read) {}
+
+    /**
+     * A place in RAM.
+     *
+     * @param loser expert that had it
+     * @param place where the newcomer's blob goes
+     */
+    record Admitted(int loser, MemorySegment place) {}
+
     /** Bytes of all blobs. */
     default long totalBytes() {
         long total = 0;

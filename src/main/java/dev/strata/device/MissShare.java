@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param spareStride bytes from one spare slot to the next
  * @param spares spare slots; further misses are read in place, all of them with 0
  * @param pulls scratch memory of 1 + spares int64
+ * @param tailSkip rank from which on missed experts are left out, 0: none are; the routing of their pairs is changed
  * @param state 16 bytes that the kernels of a device share, zero at first
  * @param meeting the host's part, or null when the card takes all misses
  */
@@ -28,6 +29,7 @@ public record MissShare(
         long spareStride,
         int spares,
         Buffer pulls,
+        int tailSkip,
         Buffer state,
         @Nullable Meeting meeting) {
     /** Most experts of a layer that can be shared. */

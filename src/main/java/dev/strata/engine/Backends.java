@@ -149,7 +149,8 @@ public final class Backends {
             settings = settings.withCap(
                     CpuIsa.parse(variables.text(Variable.CPU_ISA).orElseThrow()));
         }
-        return settings.withHugeWeights(variables.flag(Variable.CPU_HUGE_WEIGHTS));
+        return settings.withHugeWeights(variables.flag(Variable.CPU_HUGE_WEIGHTS))
+                .withTailSkip((int) variables.whole(Variable.ROUTE_TAIL_SKIP).orElse(0));
     }
 
     /** {@link #instructionSet(Variables)} beside a backend that runs already. */

@@ -18,10 +18,12 @@ import dev.strata.expert.AheadSource;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.ArenaPinner;
 import dev.strata.expert.ExpertProfile;
+import dev.strata.expert.ExpertUsage;
 import dev.strata.expert.FileReads;
 import dev.strata.expert.PinPlan;
 import dev.strata.expert.PinSetting;
 import dev.strata.expert.PinnedRanges;
+import dev.strata.expert.ReadCounters;
 import dev.strata.expert.SlotPlan;
 import dev.strata.expert.TieredExpertSource;
 import dev.strata.format.ModelFiles;
@@ -37,6 +39,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiPredicate;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -131,14 +134,38 @@ final class ExpertHome implements AutoCloseable {
         ExpertSource source = ExpertSources.open(files, options, device != null);
         try {
             if (device == null || !(source instanceof TieredExpertSource tiered)) {
-                Model model = ModelLoader.load(files, backend, room, source, table);
-                return new Loaded(model, new ExpertHome(source, null, null, null, Optional.empty()), 0, table);
+                return besideProcessor(files, backend, options, room, source, table);
             }
             return placeSized(files, backend, device, options, room, tiered, table);
         } catch (RuntimeException | Error failed) {
             source.close();
             throw failed;
         }
+    }
+
+    /** The processor computes experts where they lie; those that lie in RAM follow their use. */
+    private static Loaded besideProcessor(
+            ModelFiles files,
+            Backend backend,
+            Options options,
+            ModelOptions room,
+            ExpertSource source,
+            @Nullable NgramTable table) {
+        Optional<Path> save = Optional.empty();
+        if (source instanceof TieredExpertSource tiered && tiered.arena() != null && tiered.rest() != null) {
+            TierOptions tiers = options.tiers();
+            if (tiers.adaptation().swaps() > 0) {
+                tiered.followUse(
+                        ExpertSources.profile(tiers, tiered.arenaLayout()), TierSettings.adaptation(tiers.adaptation()));
+                save = tiers.profileSave();
+            }
+        }
+        Model model = ModelLoader.load(files, backend, room, source, table);
+        ExpertHome home = new ExpertHome(source, null, null, null, save);
+        if (source instanceof TieredExpertSource tiered && tiered.adapts()) {
+            home.keepProfile(() -> java.util.Objects.requireNonNull(tiered.profile()));
+        }
+        return new Loaded(model, home, 0, table);
     }
 
     /** Rows of a pass with which the whole model fits on the device, so that nothing has to be placed; 0: it does not. */
@@ -223,7 +250,7 @@ final class ExpertHome implements AutoCloseable {
             DevicePlacement placement = ExpertTiers.place(
                     device, source, pinned, profile, prompts.settings(settings), TierSettings.misses(options));
             home.placement = placement;
-            home.keepProfile(placement);
+            home.keepProfile(placement::profile);
             deferred.become(placement);
             return new Loaded(model, home, prompts.layOut(placement.chunk()), table);
         } catch (RuntimeException | Error failed) {
@@ -272,9 +299,9 @@ final class ExpertHome implements AutoCloseable {
         return placement;
     }
 
-    private void keepProfile(DevicePlacement placed) {
+    private void keepProfile(Supplier<ExpertProfile> profile) {
         if (profileSave.isPresent()) {
-            ProfileSaver made = new ProfileSaver(placed::profile, profileSave.get());
+            ProfileSaver made = new ProfileSaver(profile, profileSave.get());
             made.start(ProfileSaver.PERIOD_MILLIS);
             saver = made;
         }
@@ -284,7 +311,37 @@ final class ExpertHome implements AutoCloseable {
     @Nullable
     ExpertTotals totals() {
         DevicePlacement placed = placement;
-        return placed == null ? null : placed.totals();
+        TieredExpertSource.ResidentFigures resident = residentFigures();
+        FileReads reads = fileReads();
+        if (placed == null && resident == null && reads == null) {
+            return null;
+        }
+        ExpertTotals totals = placed != null ? placed.totals() : resident == null ? ExpertTotals.NONE : totals(resident);
+        if (reads == null) {
+            return totals;
+        }
+        ReadCounters.Snapshot read = reads.counters().snapshot();
+        return totals.withReads(read.bytes(), read.waitedNanos());
+    }
+
+    private static ExpertTotals totals(TieredExpertSource.ResidentFigures resident) {
+        ExpertUsage usage = resident.usage();
+        return new ExpertTotals(
+                usage.lookups(),
+                usage.hits(),
+                usage.hitBytes(),
+                usage.missBytes(),
+                resident.missedOnce(),
+                0,
+                resident.missedOnce(),
+                resident.swaps(),
+                0,
+                0);
+    }
+
+    /** What the processor's steps found in RAM; null on a card, and where RAM holds all experts or none. */
+    TieredExpertSource.@Nullable ResidentFigures residentFigures() {
+        return experts instanceof TieredExpertSource tiered ? tiered.figures() : null;
     }
 
     /** Where experts are read from. */
@@ -319,7 +376,9 @@ final class ExpertHome implements AutoCloseable {
         if (placed != null) {
             figures.put("cache_slots", placed.cache().slots());
             figures.put("cache_slots_lent", placed.cache().lent());
-            ExpertTotals totals = placed.totals();
+        }
+        ExpertTotals totals = totals();
+        if (totals != null) {
             figures.put("cache_lookups", totals.lookups());
             figures.put("cache_hits", totals.hits());
             figures.put("cache_hit_rate", totals.hitRate());
@@ -327,7 +386,10 @@ final class ExpertHome implements AutoCloseable {
             figures.put("missed_bytes", totals.missedOnce());
             figures.put("missed_bytes_processor", totals.processorBytes());
             figures.put("missed_bytes_link", totals.linkBytes());
+            figures.put("missed_bytes_drive", totals.driveBytes());
             figures.put("swaps", totals.swaps());
+        }
+        if (placed != null) {
             PoolFigures pool = placed.pool();
             if (pool != null) {
                 figures.put("pool_meetings", pool.meetings());
@@ -343,12 +405,12 @@ final class ExpertHome implements AutoCloseable {
     /** Gives everything back; the model has been closed. */
     @Override
     public void close() {
+        ProfileSaver last = saver;
+        if (last != null) {
+            last.close();
+        }
         DevicePlacement placed = placement;
         if (placed != null) {
-            ProfileSaver last = saver;
-            if (last != null) {
-                last.close();
-            }
             placed.close();
         }
         if (deferred != null) {

@@ -3,7 +3,9 @@ package dev.strata.engine;
 import dev.strata.config.Options;
 import dev.strata.config.TierOptions;
 import dev.strata.config.Variable;
+import dev.strata.config.Variables;
 import dev.strata.device.ExpertSource;
+import dev.strata.expert.AheadGate;
 import dev.strata.expert.AheadSource;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.ArenaLoader;
@@ -157,7 +159,11 @@ final class ExpertSources {
     }
 
     private static ExpertSource ahead(FileExpertSource files, Options options) {
-        return options.variables().flag(Variable.LOOKAHEAD) ? AheadSource.start(files) : files;
+        Variables variables = options.variables();
+        if (!variables.isSet(Variable.LOOKAHEAD)) {
+            return AheadSource.start(files, AheadGate.measuring());
+        }
+        return variables.flag(Variable.LOOKAHEAD) ? AheadSource.start(files) : files;
     }
 
     private static TieredExpertSource tiered(

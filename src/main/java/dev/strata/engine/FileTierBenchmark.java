@@ -2,6 +2,7 @@ package dev.strata.engine;
 
 import dev.strata.config.Options;
 import dev.strata.decode.DevicePlacement;
+import dev.strata.decode.ExpertTotals;
 import dev.strata.expert.AheadSource;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.DriveProbe;
@@ -121,8 +122,14 @@ public final class FileTierBenchmark {
         row.put("tok_per_s", rates);
         if (session.home().experts() instanceof TieredExpertSource tiered
                 && tiered.rest() instanceof AheadSource ahead) {
+            ahead.ratio().ifPresent(ratio -> row.put("time_with_reading_ahead", ratio));
             row.put("blobs_read_ahead", ahead.guessed());
             row.put("blobs_read_ahead_used", ahead.used());
+        }
+        ExpertTotals used = session.home().totals();
+        if (used != null && used.lookups() > 0) {
+            row.put("hit_rate", used.hitRate());
+            row.put("swaps", used.swaps());
         }
         ReadCounters.Snapshot read = snapshot(session).since(before);
         if (read.requests() > 0) {
@@ -138,6 +145,9 @@ public final class FileTierBenchmark {
         row.put("unbuffered_share", read.directBytes() / (double) Math.max(1, read.bytes()));
         row.put("gb_per_s", rate / 1e9);
         row.put("gb_per_s_while_reading", read.rate() / 1e9);
+        if (read.waitedNanos() > 0) {
+            row.put("share_of_time_waited", read.waitedNanos() / nanos);
+        }
         row.put("requests", read.requests());
         row.put("request_kib", mean / 1024);
         row.put("queue_depth", read.depth());
@@ -165,7 +175,7 @@ public final class FileTierBenchmark {
     private static ReadCounters.Snapshot snapshot(ModelSession session) {
         FileReads reads = session.home().fileReads();
         return reads == null
-                ? new ReadCounters.Snapshot(0, 0, 0, 0, 0, 0)
+                ? ReadCounters.Snapshot.NONE
                 : reads.counters().snapshot();
     }
 

@@ -2,6 +2,7 @@ package dev.strata.engine;
 
 import dev.strata.config.EngineOptions;
 import dev.strata.config.Options;
+import dev.strata.decode.ExpertTotals;
 import dev.strata.device.Backend;
 import dev.strata.device.Batch;
 import dev.strata.format.ModelFiles;
@@ -26,6 +27,7 @@ public final class ModelSession implements AutoCloseable {
     private final Backend backend;
     private final Model model;
     private final ExpertHome home;
+    private ExpertTotals told = ExpertTotals.NONE;
     private final @Nullable NgramTable table;
     private final int context;
     private final int chunk;
@@ -133,6 +135,17 @@ public final class ModelSession implements AutoCloseable {
     /** Where the experts are, for status and measurements. */
     ExpertHome home() {
         return home;
+    }
+
+    /** What steps found where and what was read from files since the last call, for people; empty where all experts are in one place. */
+    public String expertUse() {
+        ExpertTotals now = home.totals();
+        if (now == null) {
+            return "";
+        }
+        ExpertTotals before = told;
+        told = now;
+        return now.since(before).line();
     }
 
     /** How the rows of the n-gram table were read so far; empty without one. */

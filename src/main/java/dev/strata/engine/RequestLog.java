@@ -47,7 +47,7 @@ final class RequestLog {
                     (double) (sequence.generated() - 1) / Math.max(1, sequence.passes)));
         }
         ExpertTotals before = sequence.expertsBefore;
-        if (experts != null && before != null && experts.lookups() > before.lookups()) {
+        if (experts != null && before != null && experts.since(before).any()) {
             // Of all sequences that decoded meanwhile: they share steps.
             line.append(", ").append(experts.since(before).line());
         }

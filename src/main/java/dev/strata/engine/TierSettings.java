@@ -43,7 +43,6 @@ final class TierSettings {
     static PlacementSettings placement(Options options) {
         TierOptions tiers = options.tiers();
         Variables variables = options.variables();
-        TierOptions.Adaptation adaptation = tiers.adaptation();
         return new PlacementSettings(
                 tiers.cacheSlots() < 0 ? Integer.MAX_VALUE : tiers.cacheSlots(),
                 tiers.vramReserveMib() * Bytes.MIB,
@@ -53,11 +52,14 @@ final class TierSettings {
                 stager(variables),
                 variables.flag(Variable.STAGER_SLEEP),
                 variables.flag(Variable.PREFILL_TIMING),
-                new SlotAdaptation(
-                        adaptation.every(), adaptation.swaps(), adaptation.decay(), adaptation.minGain(), MINIMUM_USE),
+                adaptation(tiers.adaptation()),
                 LOAN_PATIENCE,
                 null,
                 Runtime.getRuntime().availableProcessors());
+    }
+
+    static SlotAdaptation adaptation(TierOptions.Adaptation flags) {
+        return new SlotAdaptation(flags.every(), flags.swaps(), flags.decay(), flags.minGain(), MINIMUM_USE);
     }
 
     /** Where the rows of an n-gram table are read. */
@@ -84,6 +86,7 @@ final class TierSettings {
                 variables.flag(Variable.PREFILL_CPU_SHARE)
                         ? (int) variables.whole(Variable.PREFILL_CPU_SHARE_MAX).orElse(SHARED_ROWS)
                         : 0,
+                (int) variables.whole(Variable.ROUTE_TAIL_SKIP).orElse(0),
                 cardOnly ? null : () -> Backends.workers(options));
     }
 

@@ -10,8 +10,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Experts read from files, with those that are expected next read ahead into a few buffers while the drive is idle. Guesses cost reads
- * when they are wrong and never change what is served.
+ * Experts read from files, with those that are expected next read ahead into a few buffers while the drive is idle, one after the other
+ * so that what is needed now never waits for more than one of them. Guesses cost reads when they are wrong and never change what is
+ * served; a gate turns them off where steps are not faster with them.
  */
 public final class AheadSource implements ExpertSource, FileReads {
     private static final long MOST_BYTES = 256L << 20;
@@ -43,17 +44,20 @@ public final class AheadSource implements ExpertSource, FileReads {
     private final HostPages memory;
     private final List<Slot> slots = new ArrayList<>();
     private final Thread reader;
+    private final AheadGate gate;
     private final Object lock = new Object();
     private int next;
     private int reads;
     private int @Nullable [] expected;
+    private int expectedFrom;
     private int expectedLayer;
     private boolean closed;
     private long guessed;
     private long used;
 
-    private AheadSource(FileExpertSource files, HostPages memory, int count, long stride) {
+    private AheadSource(FileExpertSource files, AheadGate gate, HostPages memory, int count, long stride) {
         this.files = files;
+        this.gate = gate;
         this.memory = memory;
         for (int i = 0; i < count; i++) {
             slots.add(new Slot(memory.memory().asSlice(i * stride, stride)));
@@ -61,15 +65,20 @@ public final class AheadSource implements ExpertSource, FileReads {
         reader = Thread.ofPlatform().daemon().name("expert-ahead").unstarted(this::run);
     }
 
-    /** Takes {@code files} over and starts the thread that reads ahead. */
+    /** Takes {@code files} over and starts the thread that reads ahead, always. */
     public static AheadSource start(FileExpertSource files) {
+        return start(files, AheadGate.open());
+    }
+
+    /** The same as long as {@code gate} says that it pays. */
+    public static AheadSource start(FileExpertSource files, AheadGate gate) {
         long stride = 1;
         for (int layer = 0; layer < files.layers(); layer++) {
             stride = Math.max(stride, ArenaLayout.stride(files.layout(layer)));
         }
         int count = (int) Math.clamp(MOST_BYTES / stride, 8, MOST_SLOTS);
         AheadSource source =
-                new AheadSource(files, HostPages.allocate(count * stride, "experts read ahead"), count, stride);
+                new AheadSource(files, gate, HostPages.allocate(count * stride, "experts read ahead"), count, stride);
         source.reader.start();
         return source;
     }
@@ -98,8 +107,13 @@ public final class AheadSource implements ExpertSource, FileReads {
     @Override
     public void expect(int layer, int[] experts, int count) {
         synchronized (lock) {
+            if (!gate.passes(layer, System.nanoTime())) {
+                expected = null;
+                return;
+            }
             expectedLayer = layer;
             expected = java.util.Arrays.copyOf(experts, Math.min(count, slots.size() / 2));
+            expectedFrom = 0;
             lock.notifyAll();
         }
     }
@@ -188,8 +202,7 @@ public final class AheadSource implements ExpertSource, FileReads {
 
     private void run() {
         while (true) {
-            List<Slot> batch;
-            int layer;
+            Slot slot;
             synchronized (lock) {
                 while (!closed && (expected == null || reads > 0)) {
                     try {
@@ -201,21 +214,20 @@ public final class AheadSource implements ExpertSource, FileReads {
                 if (closed) {
                     return;
                 }
-                layer = expectedLayer;
-                batch = claim(layer, java.util.Objects.requireNonNull(expected));
-                expected = null;
+                slot = claim();
             }
-            if (!batch.isEmpty()) {
-                read(layer, batch);
+            if (slot != null) {
+                read(slot);
             }
         }
     }
 
-    /** Slots for the experts that are not here yet, ascending as they came. */
-    private List<Slot> claim(int layer, int[] experts) {
-        List<Slot> batch = new ArrayList<>();
-        for (int expert : experts) {
-            if (find(layer, expert) != null) {
+    /** A slot for the next of the expected experts that is not here yet; null when there is none. */
+    private @Nullable Slot claim() {
+        int[] experts = java.util.Objects.requireNonNull(expected);
+        while (expectedFrom < experts.length) {
+            int expert = experts[expectedFrom++];
+            if (find(expectedLayer, expert) != null) {
                 continue;
             }
             for (int tries = 0; tries < slots.size(); tries++) {
@@ -223,32 +235,35 @@ public final class AheadSource implements ExpertSource, FileReads {
                 next = (next + 1) % slots.size();
                 if (slot.users == 0 && slot.state != State.READING) {
                     slot.state = State.READING;
-                    slot.layer = layer;
+                    slot.layer = expectedLayer;
                     slot.expert = expert;
-                    batch.add(slot);
-                    break;
+                    return slot;
                 }
             }
         }
-        return batch;
+        expected = null;
+        return null;
     }
 
-    private void read(int layer, List<Slot> batch) {
-        int[] experts = batch.stream().mapToInt(slot -> slot.expert).toArray();
-        MemorySegment[] targets = batch.stream().map(slot -> slot.memory).toArray(MemorySegment[]::new);
+    private void read(Slot slot) {
         State state = State.READY;
         try {
-            files.copyBlobs(layer, experts, experts.length, targets);
+            files.copyBlob(slot.layer, slot.expert, slot.memory);
         } catch (RuntimeException failed) {
-            // Whoever needs the blobs reads them again and reports it.
+            // Whoever needs the blob reads it again and reports it.
             state = State.FREE;
         }
         synchronized (lock) {
-            for (Slot slot : batch) {
-                slot.state = state;
-            }
-            guessed += state == State.READY ? batch.size() : 0;
+            slot.state = state;
+            guessed += state == State.READY ? 1 : 0;
             lock.notifyAll();
+        }
+    }
+
+    /** What was found out about reading ahead; empty while it is not known. */
+    public java.util.OptionalDouble ratio() {
+        synchronized (lock) {
+            return gate.ratio();
         }
     }
 
@@ -264,6 +279,11 @@ public final class AheadSource implements ExpertSource, FileReads {
         synchronized (lock) {
             return used;
         }
+    }
+
+    @Override
+    public void waited(long nanos) {
+        counters().waited(nanos);
     }
 
     @Override

@@ -90,6 +90,11 @@ public final class ExpertArena implements ExpertSource {
         return view;
     }
 
+    /** The blob will be another expert's, with other factors. */
+    void forgetView(int layer, int expert) {
+        views.set(firstView[layer] + expert, null);
+    }
+
     @Override
     public void copyBlob(int layer, int expert, MemorySegment target) {
         MemorySegment.copy(

@@ -1,5 +1,7 @@
 package dev.strata.expert;
 
+import java.util.function.BiPredicate;
+
 /**
  * Decayed counts of how often every expert was chosen in decode, hits and misses alike, with what was hit. A count is the mean of two, of
  * recent uses (weight {@value #RECENT_WEIGHT}) and of lasting ones, which decay {@value #LASTING} times slower: what was used just now comes back
@@ -100,7 +102,7 @@ public final class ExpertUsage {
     /**
      * What was learned, for the next start: residents come first, then heat, then the old prior as it decayed.
      */
-    public ExpertProfile profile(SlotCache cache) {
+    public ExpertProfile profile(BiPredicate<Integer, Integer> resident) {
         float[][] heat = new float[recent.length][];
         float hottest = 0;
         for (int layer = 0; layer < heat.length; layer++) {
@@ -112,7 +114,7 @@ public final class ExpertUsage {
         }
         for (int layer = 0; layer < heat.length; layer++) {
             for (int expert = 0; expert < heat[layer].length; expert++) {
-                if (cache.slot(layer, expert) >= 0) {
+                if (resident.test(layer, expert)) {
                     heat[layer][expert] += hottest + 1;
                 }
             }

@@ -126,6 +126,11 @@ public final class FileExpertSource implements ExpertSource, FileReads {
     }
 
     @Override
+    public void waited(long nanos) {
+        counters().waited(nanos);
+    }
+
+    @Override
     public boolean isUnbuffered() {
         return reader.isDirect();
     }

@@ -19,6 +19,7 @@ public final class ReadCounters {
     private long busySince;
     private long busyNanos;
     private long requestNanos;
+    private long waitedNanos;
     private final long[] bySize = new long[SIZES.length + 1];
 
     /**
@@ -30,9 +31,18 @@ public final class ReadCounters {
      * @param usefulBytes that somebody asked for
      * @param busyNanos time with at least one request on its way
      * @param requestNanos time of all requests, one after the other
+     * @param waitedNanos time that products waited for them, where the reader of the experts tells it
      */
     public record Snapshot(
-            long requests, long bytes, long directBytes, long usefulBytes, long busyNanos, long requestNanos) {
+            long requests,
+            long bytes,
+            long directBytes,
+            long usefulBytes,
+            long busyNanos,
+            long requestNanos,
+            long waitedNanos) {
+        public static final Snapshot NONE = new Snapshot(0, 0, 0, 0, 0, 0, 0);
+
         /** What came since an earlier snapshot. */
         public Snapshot since(Snapshot earlier) {
             return new Snapshot(
@@ -41,7 +51,8 @@ public final class ReadCounters {
                     directBytes - earlier.directBytes,
                     usefulBytes - earlier.usefulBytes,
                     busyNanos - earlier.busyNanos,
-                    requestNanos - earlier.requestNanos);
+                    requestNanos - earlier.requestNanos,
+                    waitedNanos - earlier.waitedNanos);
         }
 
         /** Bytes a second while requests were on their way. */
@@ -103,6 +114,11 @@ public final class ReadCounters {
         usefulBytes += count;
     }
 
+    /** Products could not go on before reads had ended. */
+    synchronized void waited(long nanos) {
+        waitedNanos += nanos;
+    }
+
     synchronized void retried() {
         retries++;
     }
@@ -110,7 +126,7 @@ public final class ReadCounters {
     /** What was counted so far. */
     public synchronized Snapshot snapshot() {
         long busy = running > 0 ? busyNanos + System.nanoTime() - busySince : busyNanos;
-        return new Snapshot(requests, bytes, directBytes, usefulBytes, busy, requestNanos);
+        return new Snapshot(requests, bytes, directBytes, usefulBytes, busy, requestNanos, waitedNanos);
     }
 
     /** Requests to the file system. */
@@ -161,6 +177,7 @@ public final class ReadCounters {
         figures.put("file_queue_depth", deepest);
         figures.put("file_queue_depth_mean", now.depth());
         figures.put("file_bytes_per_second", now.rate());
+        figures.put("file_wait_seconds", waitedNanos / 1e9);
         figures.put("file_retries", retries);
         return figures;
     }

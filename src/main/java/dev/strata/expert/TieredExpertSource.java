@@ -18,6 +18,7 @@ public final class TieredExpertSource implements ExpertSource {
     private final @Nullable ExpertArena arena;
     private final int[][] places;
     private final @Nullable ExpertSource rest;
+    private @Nullable ResidentChoice choice;
 
     private TieredExpertSource(
             ArenaLayout layout, @Nullable ExpertArena arena, int[][] places, @Nullable ExpertSource rest) {
@@ -147,6 +148,74 @@ public final class TieredExpertSource implements ExpertSource {
 
         @Override
         public void close() {}
+    }
+
+    /**
+     * From now on steps decide which experts lie in RAM, with {@code settings} for how counts decay. Only for a reader that asks before every
+     * use where an expert lies, as the processor does.
+     */
+    public void followUse(ExpertProfile profile, SlotAdaptation settings) {
+        if (arena != null && rest != null) {
+            choice = new ResidentChoice(layout, places, profile, settings);
+        }
+    }
+
+    /** What steps have used, null when they do not decide what lies in RAM. */
+    public @Nullable ResidentFigures figures() {
+        ResidentChoice now = choice;
+        return now == null ? null : new ResidentFigures(now.usage(), now.missedOnce(), now.swaps());
+    }
+
+    /** What was learned, for the next start; null when nothing was. */
+    public @Nullable ExpertProfile profile() {
+        ResidentChoice now = choice;
+        return now == null ? null : now.usage().profile((layer, expert) -> places[layer][expert] >= 0);
+    }
+
+    /**
+     * @param usage counts, and lookups that found their expert in RAM
+     * @param missedOnce bytes of the experts that were not there, each counted once a step
+     * @param swaps experts that took the place of others
+     */
+    public record ResidentFigures(ExpertUsage usage, long missedOnce, long swaps) {}
+
+    @Override
+    public void waited(long nanos) {
+        if (rest != null) {
+            rest.waited(nanos);
+        }
+    }
+
+    @Override
+    public boolean adapts() {
+        return choice != null;
+    }
+
+    @Override
+    public void used(int layer, int[] choices, int count) {
+        if (choice != null) {
+            choice.used(layer, choices, count);
+        }
+    }
+
+    @Override
+    public @Nullable Admitted admit(int layer, int expert) {
+        if (choice == null || arena == null) {
+            return null;
+        }
+        int place = choice.admit(layer, expert);
+        if (place < 0) {
+            return null;
+        }
+        arena.forgetView(layer, place);
+        return new Admitted(choice.lost(), arena.blob(layer, place));
+    }
+
+    @Override
+    public void settle(int layer, int expert, boolean read) {
+        if (choice != null) {
+            choice.settle(layer, expert, read);
+        }
     }
 
     /** Sizes of all experts, whether in RAM or not. */

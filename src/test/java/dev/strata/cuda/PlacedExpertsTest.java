@@ -132,6 +132,7 @@ class PlacedExpertsTest {
                 OptionalDouble.of(1),
                 false,
                 1000,
+                0,
                 () -> CpuExpertWorkers.start(new CpuSettings(2, null, false, false), List.of()));
         float[][] placed = placed(folder, options(), new Setting(3, pin, true, false, true, 1000), misses);
         double worst = worst(resident, placed);

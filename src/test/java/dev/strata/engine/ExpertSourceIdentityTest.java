@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.strata.config.EngineOptions;
 import dev.strata.config.Options;
@@ -26,6 +27,7 @@ import dev.strata.expert.ExpertProfile;
 import dev.strata.expert.FileExpertSource;
 import dev.strata.expert.LoadProgress;
 import dev.strata.expert.MappedExpertSource;
+import dev.strata.expert.SlotAdaptation;
 import dev.strata.expert.StoredExperts;
 import dev.strata.expert.TieredExpertSource;
 import dev.strata.format.ModelFileOpener;
@@ -51,6 +53,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -133,6 +136,50 @@ class ExpertSourceIdentityTest {
         }
     }
 
+    /** What lies in RAM follows the steps and changes nothing else. */
+    @Test
+    void expertsInRamThatFollowTheirUseChangeNothing() {
+        assumeTrue(CpuBackend.isAvailable(), CpuBackend.reason());
+        AtomicReference<TieredExpertSource> made = new AtomicReference<>();
+        float[] followed = logits(
+                stored -> {
+                    TieredExpertSource tiered = tiered(stored, 0.5);
+                    tiered.followUse(ExpertProfile.even(tiered.arenaLayout()), SlotAdaptation.DEFAULTS);
+                    made.set(tiered);
+                    return tiered;
+                },
+                true);
+        assertArrayEquals(logits(MappedExpertSource::new, true), followed);
+        TieredExpertSource.ResidentFigures figures =
+                Objects.requireNonNull(Objects.requireNonNull(made.get()).figures());
+        assertTrue(figures.swaps() > 0);
+        assertTrue(figures.missedOnce() > 0);
+        assertTrue(figures.usage().hits() > 0);
+    }
+
+    /** Experts that are not in RAM are left out where every row ranks them last; what is in RAM never is. */
+    @Test
+    void missedExpertsOfLowRankCanBeLeftOut() {
+        assumeTrue(CpuBackend.isAvailable(), CpuBackend.reason());
+        CpuSettings settings = CpuSettings.standard().withThreads(2);
+        float[] all = logits(MappedExpertSource::new, settings);
+        assertArrayEquals(all, logits(stored -> tiered(stored, 0.5), settings.withTailSkip(64)));
+        assertArrayEquals(all, logits(MappedExpertSource::new, settings.withTailSkip(1)));
+        AtomicReference<FileExpertSource> made = new AtomicReference<>();
+        Function<List<StoredExperts>, ExpertSource> open = stored -> {
+            made.set(file(stored, true));
+            return TieredExpertSource.file(Objects.requireNonNull(made.get()));
+        };
+        assertArrayEquals(all, logits(open, settings));
+        long bytes = Objects.requireNonNull(made.get()).counters().bytes();
+        float[] skipped = logits(open, settings.withTailSkip(1));
+        assertTrue(Objects.requireNonNull(made.get()).counters().bytes() < bytes);
+        assertFalse(Arrays.equals(all, skipped));
+        for (float value : skipped) {
+            assertTrue(Float.isFinite(value));
+        }
+    }
+
     @Test
     void flagsChooseTheSourceOfASession() {
         for (Residence residence : Residence.values()) {
@@ -193,9 +240,13 @@ class ExpertSourceIdentityTest {
     }
 
     private float[] logits(Function<List<StoredExperts>, ExpertSource> open, boolean cpu) {
+        return logits(open, cpu ? CpuSettings.standard().withThreads(2) : null);
+    }
+
+    /** On the C++ backend with {@code settings}, on the reference without. */
+    private float[] logits(Function<List<StoredExperts>, ExpertSource> open, @Nullable CpuSettings settings) {
         try (ModelFiles files = ModelFileOpener.open(path);
-                Backend backend =
-                        cpu ? CpuBackend.create(CpuSettings.standard().withThreads(2)) : ReferenceBackend.create(2)) {
+                Backend backend = settings != null ? CpuBackend.create(settings) : ReferenceBackend.create(2)) {
             Hyperparameters sizes = ModelConfigReader.hyperparameters(files);
             ExpertSource source = open.apply(ExpertTensors.find(files, sizes));
             NgramTable table = sizes.ngram() == null ? null : NgramTables.open(files, sizes.ngram(), access);

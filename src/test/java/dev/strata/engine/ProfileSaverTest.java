@@ -51,11 +51,16 @@ class ProfileSaverTest {
 
     @Test
     void totalsTellWhatARequestUsed() throws IOException {
-        ExpertTotals before = new ExpertTotals(10, 5, 500, 500, 400, 100, 1);
-        ExpertTotals after = new ExpertTotals(110, 85, 85_000_500, 20_000_500, 15_000_400, 5_000_100, 4);
+        ExpertTotals before = new ExpertTotals(10, 5, 500, 500, 400, 100, 0, 1, 0, 0);
+        ExpertTotals after = new ExpertTotals(110, 85, 85_000_500, 20_000_500, 15_000_400, 5_000_100, 0, 4, 0, 0);
         assertEquals(
                 "experts 80.0 % hits (81.0 % of bytes), missed 5.0 MB by processor + 10.0 MB by link, 3 swaps",
                 after.since(before).line());
+        assertEquals(
+                "experts 80.0 % hits (0.0 % of bytes), missed 0.0 MB by processor + 1.0 MB by link + 2.0 MB from the drive, 0 swaps, read 7.00 GB, waited 2.5 s",
+                new ExpertTotals(10, 8, 0, 3_000_000, 3_000_000, 0, 2_000_000, 0, 0, 0)
+                        .withReads(7_000_000_000L, 2_500_000_000L)
+                        .line());
         assertEquals(1, ExpertTotals.NONE.hitRate());
     }
 }

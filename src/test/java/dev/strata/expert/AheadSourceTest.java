@@ -1,6 +1,7 @@
 package dev.strata.expert;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -89,6 +90,42 @@ class AheadSourceTest {
             assertEquals(0, source.used());
             file.failing(0, 1000);
             assertThrows(UncheckedIOException.class, () -> check(source, 2, new int[] {6}, arena));
+        }
+    }
+
+    /** Steps of four layers that take some time each, half of them with guesses as long as it is not known. */
+    private static AheadGate measured(long with, long without) {
+        AheadGate gate = AheadGate.measuring();
+        long now = 0;
+        for (int step = 0; step < 2 * AheadGate.TRIALS * AheadGate.WINDOW + 2; step++) {
+            boolean on = gate.passes(1, now);
+            gate.passes(3, now);
+            // A pause between two answers counts like any other step.
+            now += step % 11 == 5 ? 1_000_000 : on ? with : without;
+        }
+        return gate;
+    }
+
+    @Test
+    void theGateStaysOpenWhereStepsAreFaster() {
+        AheadGate good = measured(80, 100);
+        assertEquals(0.8, good.ratio().orElseThrow(), 1e-9);
+        assertTrue(good.passes(1, 0));
+        AheadGate bad = measured(120, 100);
+        assertEquals(1.2, bad.ratio().orElseThrow(), 1e-9);
+        assertFalse(bad.passes(1, 0));
+        assertTrue(AheadGate.measuring().ratio().isEmpty());
+        assertTrue(AheadGate.open().passes(0, 0));
+    }
+
+    @Test
+    void aClosedGateReadsNothing() throws IOException {
+        try (AheadSource source = AheadSource.start(FileSources.over(MODEL, file), measured(120, 100));
+                Arena arena = Arena.ofShared()) {
+            source.expect(1, new int[] {2, 3}, 2);
+            check(source, 1, new int[] {2, 3}, arena);
+            assertEquals(0, source.guessed());
+            assertEquals(1.2, source.ratio().orElseThrow(), 1e-9);
         }
     }
 

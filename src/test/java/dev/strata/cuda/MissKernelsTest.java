@@ -1,0 +1,92 @@
+package dev.strata.cuda;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+
+import dev.strata.device.Buffer;
+import dev.strata.device.Device;
+import dev.strata.device.ExpertLayout;
+import dev.strata.device.MissShare;
+import dev.strata.device.Routing;
+import dev.strata.device.Stream;
+import dev.strata.device.Tensor;
+import dev.strata.format.QuantType;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import org.junit.jupiter.api.Test;
+
+/** What {@code share_misses} does with the experts that steps may leave out. */
+class MissKernelsTest {
+    private static final long CACHE = 1 << 20;
+    private static final long RAM = 1L << 40;
+
+    /** Two rows of three experts; 1, 4 and 5 are missed, and 5 is the first of one row. */
+    private static final int[] IDS = {0, 1, 4, 5, 3, 1};
+
+    private static final float[] WEIGHTS = {0.5f, 0.3f, 0.2f, 0.6f, 0.3f, 0.1f};
+
+    @Test
+    void missedExpertsThatEveryRowRanksLowAreLeftOut() {
+        check(0, IDS, WEIGHTS, new long[] {CACHE, RAM + 1, -1, CACHE + 3, RAM + 4, RAM + 5});
+        check(3, IDS, WEIGHTS, new long[] {CACHE, RAM + 1, -1, CACHE + 3, RAM + 4, RAM + 5});
+        check(
+                2,
+                new int[] {0, 1, 0, 5, 3, 1},
+                new float[] {0.5f, 0.3f, 0, 0.6f, 0.3f, 0.1f},
+                new long[] {CACHE, RAM + 1, -1, CACHE + 3, -1, RAM + 5});
+        check(
+                1,
+                new int[] {0, 0, 0, 5, 3, 5},
+                new float[] {0.5f, 0, 0, 0.6f, 0.3f, 0},
+                new long[] {CACHE, -1, -1, CACHE + 3, -1, RAM + 5});
+    }
+
+    private static void check(int tailSkip, int[] ids, float[] weights, long[] planned) {
+        try (CudaBackend backend = Cards.open(CudaOptions.defaults().withVramLimit(1L << 28));
+                Arena arena = Arena.ofConfined();
+                Stream stream = backend.device().newStream("test")) {
+            Device device = backend.device();
+            MemorySegment host = arena.allocate(64, 64);
+            try (Buffer table = device.allocate(64, "table");
+                    Buffer plan = device.allocate(64, "plan");
+                    Buffer pulls = device.allocate(64, "pulls");
+                    Buffer state = device.allocate(64, "state")) {
+                device.fill(plan, 0, 64, 0xff, stream);
+                long[] addresses = {CACHE, RAM + 1, RAM + 2, CACHE + 3, RAM + 4, RAM + 5};
+                MemorySegment.copy(addresses, 0, host, ValueLayout.JAVA_LONG, 0, 6);
+                device.copyToDevice(host, table, 0, stream);
+                stream.synchronize();
+                Routing routing = backend.routing(2, 3);
+                MemorySegment.copy(IDS, 0, host, ValueLayout.JAVA_INT, 0, 6);
+                device.copyToDevice(host.asSlice(0, 24), routing.ids(), 0, stream);
+                stream.synchronize();
+                MemorySegment.copy(WEIGHTS, 0, host, ValueLayout.JAVA_FLOAT, 0, 6);
+                Tensor sums = routing.weights();
+                device.copyToDevice(host.asSlice(0, 24), sums.buffer(), sums.offset(), stream);
+                stream.synchronize();
+                ExpertLayout layout =
+                        new ExpertLayout(0, 6, 32, 32, QuantType.Q8_0, QuantType.Q8_0, QuantType.Q8_0, false);
+                ((CudaOps) backend.ops())
+                        .misses()
+                        .share(
+                                new MissShare(
+                                        0, layout, table, plan, CACHE, 1000, 0, 0, 0, pulls, tailSkip, state, null),
+                                routing,
+                                backend.tensor(2, 32, "rows"),
+                                false);
+                assertArrayEquals(
+                        ids, read(backend, routing.ids(), 6, host).toArray(ValueLayout.JAVA_INT));
+                assertArrayEquals(
+                        weights, read(backend, sums.buffer(), 6, host).toArray(ValueLayout.JAVA_FLOAT));
+                assertArrayEquals(
+                        planned, read(backend, plan, 12, host).toArray(ValueLayout.JAVA_LONG));
+            }
+        }
+    }
+
+    private static MemorySegment read(CudaBackend backend, Buffer from, int words, MemorySegment into) {
+        MemorySegment part = into.asSlice(0, 4L * words);
+        backend.ops().read(new Tensor(from, 0, 1, words), part);
+        return part;
+    }
+}
