@@ -1,6 +1,6 @@
 package dev.strata.api;
 
-/** Receives the deltas of one request, one at a time, in order. Must not block: it is called on the engine's delivery thread. */
+/** Receives the deltas of one request, one at a time, in order. Must not wait: the thread that uses the model calls it. */
 @FunctionalInterface
 public interface DeltaListener {
     void onDelta(Delta delta);

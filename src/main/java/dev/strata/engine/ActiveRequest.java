@@ -22,7 +22,7 @@ final class ActiveRequest implements Generation {
     private volatile boolean cancelled;
     private volatile boolean overdue;
 
-    /** Choices whose last delta has not been delivered; the delivery thread's own. */
+    /** Choices whose last delta has not been delivered; {@link Delivery}'s own. */
     int open;
     /** Choices that wait for the first one to read the prompt. */
     int followers;

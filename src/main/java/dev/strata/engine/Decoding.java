@@ -87,6 +87,8 @@ final class Decoding {
             done.add(new Part(part.sequence(), part.firstRow(), taken, part.past(), 0));
         }
         counters.decodeRows.add(parts.size());
+        // Making drafts takes a while.
+        outcomes.flush();
         drafting.after(done, parts.size());
     }
 

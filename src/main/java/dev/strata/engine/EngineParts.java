@@ -145,7 +145,6 @@ final class EngineParts implements AutoCloseable {
     }
 
     void start() {
-        delivery.start();
         loop.start();
         watchdog.start();
     }
@@ -202,7 +201,6 @@ final class EngineParts implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        delivery.close();
         passes.close();
     }
 }

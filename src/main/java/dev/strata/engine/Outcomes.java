@@ -120,6 +120,11 @@ final class Outcomes {
         sequence.request.deliver(delivery, delta);
     }
 
+    /** Gives the clients what there is for them. */
+    void flush() {
+        delivery.flush();
+    }
+
     private void send(Sequence sequence) {
         for (Delta delta : deltas) {
             sequence.request.deliver(delivery, delta);

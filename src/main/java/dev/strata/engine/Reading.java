@@ -87,6 +87,7 @@ final class Reading {
                 stops.reached(sequence, store);
             }
         }
+        outcomes.flush();
         drafting.after(parts, decoding);
     }
 

@@ -182,9 +182,15 @@ final class StepLoop implements Runnable {
     public void run() {
         try {
             while (!stopping) {
-                turn();
+                try {
+                    turn();
+                } finally {
+                    runningNow = running.size();
+                    outcomes.flush();
+                }
             }
             sweep(true);
+            outcomes.flush();
             endTasks();
         } catch (Throwable broken) {
             LOG.error("the engine has failed and takes no more requests", broken);
@@ -199,6 +205,7 @@ final class StepLoop implements Runnable {
         runTasks();
         sweep(false);
         admit();
+        outcomes.flush();
         boolean reads = false;
         boolean decodes = false;
         for (Sequence sequence : running) {
@@ -227,7 +234,6 @@ final class StepLoop implements Runnable {
         } else if (!awake && !stopping) {
             LockSupport.park(this);
         }
-        runningNow = running.size();
     }
 
     private void runTasks() {

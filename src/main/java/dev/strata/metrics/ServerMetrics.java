@@ -26,6 +26,7 @@ public final class ServerMetrics {
             .help("From the complete request to the end of its answer")
             .labelNames("route")
             .classicOnly()
+            .withoutExemplars()
             .classicUpperBounds(0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60, 300, 1800)
             .register(registry);
     private final Counter promptTokens = Counter.builder()
@@ -59,12 +60,14 @@ public final class ServerMetrics {
             .name("strata_first_token_seconds")
             .help("From the complete request to the first piece of its answer")
             .classicOnly()
+            .withoutExemplars()
             .classicUpperBounds(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
             .register(registry);
     private final Histogram gapSeconds = Histogram.builder()
             .name("strata_token_gap_seconds")
             .help("Between two pieces of one answer")
             .classicOnly()
+            .withoutExemplars()
             .classicUpperBounds(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10)
             .register(registry);
 

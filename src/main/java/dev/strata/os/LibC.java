@@ -11,6 +11,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.StructLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
+import org.jspecify.annotations.Nullable;
 
 /** The C library's functions that we call. Every method returns zero (or an address) on success and {@code -errno} on failure. */
 final class LibC {
@@ -40,6 +41,8 @@ final class LibC {
 
     /** Bytes of struct sched_attr in its first version. */
     private static final int ATTRIBUTE_BYTES = 48;
+    /** Offset of the nice value in it. */
+    private static final long ATTRIBUTE_NICE = 16;
     /** Offset of the turn's length in it, for normal threads. */
     private static final long ATTRIBUTE_SLICE = 24;
 
@@ -120,8 +123,12 @@ final class LibC {
         }
     }
 
-    /** Sets the length of the calling thread's turns; everything else stays as it is. */
-    int schedSlice(long nanos) {
+    /**
+     * Sets the length of the calling thread's turns; everything else stays as it is.
+     *
+     * @param nice its nice value; null leaves it, too
+     */
+    int schedSlice(long nanos, @Nullable Integer nice) {
         if (SET_ATTRIBUTES < 0) {
             return -ENOSYS;
         }
@@ -133,6 +140,9 @@ final class LibC {
                 return -errno(capture);
             }
             attributes.set(JAVA_LONG, ATTRIBUTE_SLICE, nanos);
+            if (nice != null) {
+                attributes.set(JAVA_INT, ATTRIBUTE_NICE, nice);
+            }
             long written = (long) syscall.invokeExact(capture, SET_ATTRIBUTES, 0, attributes, 0, 0);
             return written == 0 ? 0 : -errno(capture);
         } catch (Throwable failure) {

@@ -16,6 +16,10 @@ import org.slf4j.LoggerFactory;
 final class LinuxSystem implements OperatingSystem {
     /** The shortest that the kernel takes. */
     private static final long SHORT_TURN_NANOS = 100_000;
+    /** Still shorter than any other thread's, and long enough to answer in: once it is over, others may run until the next tick of the clock. */
+    private static final long TURN_NANOS = 500_000;
+
+    private static final int AHEAD = -15;
 
     private static final Logger LOG = LoggerFactory.getLogger(LinuxSystem.class);
 
@@ -147,10 +151,13 @@ final class LinuxSystem implements OperatingSystem {
         if (Thread.currentThread().isVirtual()) {
             return Outcome.refused("a virtual thread has no turns of its own");
         }
-        int result = libc.schedSlice(SHORT_TURN_NANOS);
-        return result == 0
-                ? Outcome.DONE
-                : Outcome.refused("asking for short turns of a thread: " + Errno.describe(-result));
+        int result = libc.schedSlice(TURN_NANOS, AHEAD);
+        if (result == 0) {
+            return Outcome.DONE;
+        }
+        int turns = libc.schedSlice(SHORT_TURN_NANOS, null);
+        String reason = "nice " + AHEAD + " for a thread: " + Errno.describe(-result);
+        return Outcome.refused(turns == 0 ? reason : reason + "; short turns: " + Errno.describe(-turns));
     }
 
     static boolean transparentPages(Path file) {

@@ -54,8 +54,8 @@ public interface OperatingSystem {
     Outcome bindThread(BitSet cpus);
 
     /**
-     * Asks for short turns of the calling platform thread: it is let in sooner when it wakes up on a busy machine. For threads that answer
-     * and never compute.
+     * Asks for short turns and a low nice value of the calling platform thread: it is let in sooner when it wakes up on a busy machine. For
+     * threads that answer and never compute. Where only the nice value is refused, it still gets short turns, and the outcome says so.
      */
     Outcome shortTurns();
 

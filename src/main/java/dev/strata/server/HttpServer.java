@@ -24,9 +24,8 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.WriteBufferWaterMark;
-import io.netty.channel.nio.NioIoHandler;
-import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.handler.ssl.SslContext;
+import io.netty.util.ResourceLeakDetector;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -34,6 +33,7 @@ import java.time.Duration;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -79,6 +79,11 @@ public final class HttpServer implements AutoCloseable {
      * @throws IOException when the address can't be bound or a TLS file can't be read, saying which
      */
     public static HttpServer start(InferenceService service, ServerOptions options) throws IOException {
+        return start(service, options, Transport.best());
+    }
+
+    static HttpServer start(InferenceService service, ServerOptions options, Transport transport) throws IOException {
+        watchBuffers();
         SslContext tls = options.tls() == null ? null : TlsFiles.read(options.tls());
         ExecutorService threads = Executors.newThreadPerTaskExecutor(
                 Thread.ofVirtual().name("http-", 0).factory());
@@ -89,7 +94,7 @@ public final class HttpServer implements AutoCloseable {
                 new Generations(service, active, metrics),
                 active,
                 metrics,
-                new StatusReport(service, connections::count, active::count, version()),
+                new StatusReport(service, connections::count, active::count, transport.facts(), version()),
                 new LlamaStatus(service, version()),
                 new Deadline(threads),
                 connections::isStopping,
@@ -104,15 +109,23 @@ public final class HttpServer implements AutoCloseable {
                 threads,
                 metrics);
         int loopThreads = Math.clamp(Runtime.getRuntime().availableProcessors() / 4, 1, MAX_LOOPS);
-        EventLoopGroup loops =
-                new MultiThreadIoEventLoopGroup(loopThreads, new LoopThreads(), NioIoHandler.newFactory());
-        Channel listening = bind(loops, new ServerChannels(dispatcher, connections, tls), options);
+        EventLoopGroup loops = new MultiThreadIoEventLoopGroup(loopThreads, new LoopThreads(), transport.handlers());
+        Channel listening = bind(loops, transport, new ServerChannels(dispatcher, connections, tls), options);
         return new HttpServer(
                 loops, threads, connections, dispatcher, active, listening, tls == null ? "http" : "https");
     }
 
+    /** Looking for lost buffers costs every token a few percent: tests do it, and whoever sets Netty's property. */
+    private static void watchBuffers() {
+        if (System.getProperty("io.netty.leakDetection.level") == null) {
+            ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.DISABLED);
+        }
+    }
+
     /** Event loops have to be let in at once, also where every core computes. */
     private static final class LoopThreads extends DefaultThreadFactory {
+        private static final AtomicBoolean SAID = new AtomicBoolean();
+
         LoopThreads() {
             super("strata-http");
         }
@@ -122,8 +135,8 @@ public final class HttpServer implements AutoCloseable {
             return super.newThread(
                     () -> {
                         Outcome outcome = OperatingSystem.current().shortTurns();
-                        if (!outcome.done()) {
-                            LOG.debug("an event loop has turns as long as others: {}", outcome.reason());
+                        if (!outcome.done() && SAID.compareAndSet(false, true)) {
+                            LOG.info("event loops have no precedence over computing: {}", outcome.reason());
                         }
                         loop.run();
                     },
@@ -140,11 +153,12 @@ public final class HttpServer implements AutoCloseable {
         return metrics;
     }
 
-    private static Channel bind(EventLoopGroup loops, ServerChannels channels, ServerOptions options)
+    private static Channel bind(
+            EventLoopGroup loops, Transport transport, ServerChannels channels, ServerOptions options)
             throws IOException {
         ChannelFuture bound = new ServerBootstrap()
                 .group(loops)
-                .channel(NioServerSocketChannel.class)
+                .channel(transport.listening())
                 .option(ChannelOption.SO_BACKLOG, BACKLOG)
                 .option(ChannelOption.SO_REUSEADDR, true)
                 .childOption(ChannelOption.TCP_NODELAY, true)

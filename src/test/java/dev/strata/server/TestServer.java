@@ -34,7 +34,14 @@ final class TestServer implements AutoCloseable {
     }
 
     static TestServer start(FakeInferenceService engine, UnaryOperator<ServerOptions> change) throws IOException {
-        return new TestServer(engine, HttpServer.start(engine, change.apply(ServerOptions.of("127.0.0.1", 0))));
+        return start(engine, change, Transport.best());
+    }
+
+    static TestServer start(
+            FakeInferenceService engine, UnaryOperator<ServerOptions> change, Transport transport)
+            throws IOException {
+        return new TestServer(
+                engine, HttpServer.start(engine, change.apply(ServerOptions.of("127.0.0.1", 0)), transport));
     }
 
     HttpRequest.Builder request(String path) {

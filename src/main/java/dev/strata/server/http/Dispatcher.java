@@ -245,7 +245,16 @@ public final class Dispatcher {
 
     /** Paths come from outside: no control characters in the log. */
     private static String printable(String path) {
-        String shown = path.length() > 200 ? path.substring(0, 200) + "..." : path;
-        return shown.replaceAll("[^\\x21-\\x7e]", "?");
+        StringBuilder shown = new StringBuilder(path);
+        if (shown.length() > 200) {
+            shown.setLength(200);
+            shown.append("...");
+        }
+        for (int i = 0; i < shown.length(); i++) {
+            if (shown.charAt(i) < 0x21 || shown.charAt(i) > 0x7e) {
+                shown.setCharAt(i, '?');
+            }
+        }
+        return shown.toString();
     }
 }

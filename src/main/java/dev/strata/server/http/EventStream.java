@@ -8,7 +8,6 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http.DefaultHttpContent;
 import io.netty.handler.codec.http.DefaultLastHttpContent;
 import io.netty.handler.codec.http.HttpServerCodec;
-import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
@@ -19,13 +18,12 @@ import org.jspecify.annotations.Nullable;
 public final class EventStream {
     private static final byte[] DATA = "data: ".getBytes(StandardCharsets.US_ASCII);
     private static final byte[] END_OF_EVENT = "\n\n".getBytes(StandardCharsets.US_ASCII);
-    private static final byte[] LINE_END = "\r\n".getBytes(StandardCharsets.US_ASCII);
 
     private final Exchange exchange;
     /** Where chunks of the body enter the pipeline; null when the stream has none (HTTP/1.0). */
     private final @Nullable ChannelHandlerContext codec;
 
-    private final ByteArrayOutputStream pending = new ByteArrayOutputStream(512);
+    private final PendingBytes pending = new PendingBytes();
 
     EventStream(Exchange exchange, boolean chunked) {
         this.exchange = exchange;
@@ -34,33 +32,20 @@ public final class EventStream {
 
     /** {@code data: JSON}. */
     public void send(Object json) {
-        pending.writeBytes(DATA);
-        pending.writeBytes(Json.bytes(json));
-        pending.writeBytes(END_OF_EVENT);
+        pending.add(DATA);
+        pending.add(Json.bytes(json));
+        pending.add(END_OF_EVENT);
     }
 
     /** {@code data: JSON}, the frame with {@code text} in it. */
     public void sendFramed(TextFrame frame, String text) {
-        pending.writeBytes(DATA);
-        pending.writeBytes(frame.before());
-        if (isPlain(text)) {
-            text('"' + text + '"');
-        } else {
-            pending.writeBytes(Json.bytes(text));
+        pending.add(DATA);
+        pending.add(frame.before());
+        if (!pending.addPlain(text)) {
+            pending.add(Json.bytes(text));
         }
-        pending.writeBytes(frame.after());
-        pending.writeBytes(END_OF_EVENT);
-    }
-
-    /** Whether JSON writes every character as it is, in one byte. */
-    private static boolean isPlain(String text) {
-        for (int i = 0; i < text.length(); i++) {
-            char unit = text.charAt(i);
-            if (unit < 0x20 || unit > 0x7e || unit == '"' || unit == '\\') {
-                return false;
-            }
-        }
-        return true;
+        pending.add(frame.after());
+        pending.add(END_OF_EVENT);
     }
 
     /** {@code event: NAME} and {@code data: JSON}. */
@@ -90,31 +75,23 @@ public final class EventStream {
             channel.flush();
             return;
         }
-        byte[] bytes = pending.toByteArray();
-        pending.reset();
-        ChannelFuture _ = codec == null
-                ? channel.writeAndFlush(new DefaultHttpContent(Unpooled.wrappedBuffer(bytes)))
-                : codec.writeAndFlush(chunk(codec, bytes));
-    }
-
-    /** A chunk with its frame in one buffer; the codec would make three, and the socket gather them. */
-    private static ByteBuf chunk(ChannelHandlerContext context, byte[] bytes) {
-        byte[] size = Integer.toHexString(bytes.length).getBytes(StandardCharsets.US_ASCII);
-        return context.alloc()
-                .ioBuffer(size.length + bytes.length + 2 * LINE_END.length)
-                .writeBytes(size)
-                .writeBytes(LINE_END)
-                .writeBytes(bytes)
-                .writeBytes(LINE_END);
+        if (codec == null) {
+            ChannelFuture _ = channel.writeAndFlush(new DefaultHttpContent(Unpooled.wrappedBuffer(pending.take())));
+        } else {
+            // One buffer for the chunk and its frame; the codec would make three, and the socket gather them.
+            ByteBuf chunk = codec.alloc().ioBuffer(pending.size() + PendingBytes.FRAME);
+            pending.moveAsChunk(chunk);
+            ChannelFuture _ = codec.writeAndFlush(chunk, codec.voidPromise());
+        }
     }
 
     /** Ends the stream with what was collected. */
     public void end() {
         Channel channel = exchange.channel();
-        exchange.end(channel.writeAndFlush(new DefaultLastHttpContent(Unpooled.wrappedBuffer(pending.toByteArray()))));
+        exchange.end(channel.writeAndFlush(new DefaultLastHttpContent(Unpooled.wrappedBuffer(pending.take()))));
     }
 
     private void text(String text) {
-        pending.writeBytes(text.getBytes(StandardCharsets.UTF_8));
+        pending.add(text.getBytes(StandardCharsets.UTF_8));
     }
 }

@@ -20,7 +20,10 @@ abstract class ChunkStream implements EventWriter {
     private final EventStream events;
     private final boolean includeUsage;
     private final UsageTotal usage = new UsageTotal();
-    private final Map<String, TextFrame> frames = new HashMap<>();
+    /** By the key of the text, then by choice. */
+    private final Map<String, @Nullable TextFrame[]> frames = new HashMap<>();
+
+    private final int choices;
     private int unfinished;
     private boolean failed;
 
@@ -30,6 +33,7 @@ abstract class ChunkStream implements EventWriter {
         this.kind = kind;
         this.events = events;
         this.includeUsage = includeUsage;
+        this.choices = choices;
         this.unfinished = choices;
     }
 
@@ -52,8 +56,12 @@ abstract class ChunkStream implements EventWriter {
      * @param key names the shape within this choice
      */
     final void sendText(int choice, String key, String text) {
-        TextFrame frame = frames.computeIfAbsent(
-                key + choice, any -> TextFrame.of(mark -> chunk(entry(choice, key, mark), null, null)));
+        @Nullable TextFrame[] known = frames.computeIfAbsent(key, any -> new @Nullable TextFrame[choices]);
+        TextFrame frame = known[choice];
+        if (frame == null) {
+            frame = TextFrame.of(mark -> chunk(entry(choice, key, mark), null, null));
+            known[choice] = frame;
+        }
         events.sendFramed(frame, text);
     }
 

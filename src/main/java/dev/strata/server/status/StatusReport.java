@@ -13,13 +13,21 @@ public final class StatusReport {
     private final InferenceService service;
     private final IntSupplier connections;
     private final IntSupplier activeRequests;
+    private final Map<String, Object> transport;
     private final String version;
     private final long started = System.currentTimeMillis();
 
-    public StatusReport(InferenceService service, IntSupplier connections, IntSupplier activeRequests, String version) {
+    /** @param transport how the server reaches its sockets */
+    public StatusReport(
+            InferenceService service,
+            IntSupplier connections,
+            IntSupplier activeRequests,
+            Map<String, Object> transport,
+            String version) {
         this.service = service;
         this.connections = connections;
         this.activeRequests = activeRequests;
+        this.transport = transport;
         this.version = version;
     }
 
@@ -46,7 +54,13 @@ public final class StatusReport {
                         "openai-embeddings",
                         "anthropic-messages"),
                 "server",
-                Json.object("connections", connections.getAsInt(), "active_requests", activeRequests.getAsInt()),
+                Json.object(
+                        "connections",
+                        connections.getAsInt(),
+                        "active_requests",
+                        activeRequests.getAsInt(),
+                        "transport",
+                        transport),
                 "queue",
                 Json.object("running", service.running(), "waiting", service.waiting()),
                 "model",

@@ -15,7 +15,7 @@ import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Keeps a number of chat streams open against a server for a while, each connection asking again as soon as its answer has ended, and asks /health beside
- * them. {@code StreamLoad URL STREAMS SECONDS [MAX_TOKENS]}.
+ * them. {@code StreamLoad URL STREAMS SECONDS [MAX_TOKENS [alone]]}.
  */
 public final class StreamLoad {
     /**
@@ -80,8 +80,18 @@ public final class StreamLoad {
                         .getBytes(StandardCharsets.US_ASCII);
     }
 
-    /** Runs the load; returns when all streams have ended. */
+    /** Runs the load and asks /health beside it; returns when all streams have ended. */
     public static Result run(URI server, int streams, double seconds, int maxTokens) throws InterruptedException {
+        return run(server, streams, seconds, maxTokens, true);
+    }
+
+    /**
+     * Runs the load; returns when all streams have ended.
+     *
+     * @param health whether /health is asked beside it
+     */
+    public static Result run(URI server, int streams, double seconds, int maxTokens, boolean health)
+            throws InterruptedException {
         StreamLoad load = new StreamLoad(server, maxTokens);
         CountDownLatch done = new CountDownLatch(streams + 1);
         long start = System.nanoTime();
@@ -92,7 +102,9 @@ public final class StreamLoad {
             });
         }
         Thread.ofPlatform().daemon().start(() -> {
-            load.health();
+            if (health) {
+                load.health();
+            }
             done.countDown();
         });
         boolean early = done.await((long) (seconds * 1000), TimeUnit.MILLISECONDS);
@@ -230,7 +242,8 @@ public final class StreamLoad {
                 URI.create(arguments[0]),
                 Integer.parseInt(arguments[1]),
                 Double.parseDouble(arguments[2]),
-                arguments.length > 3 ? Integer.parseInt(arguments[3]) : 64);
+                arguments.length > 3 ? Integer.parseInt(arguments[3]) : 64,
+                arguments.length < 5);
         System.out.println(result.summary());
         System.exit(result.errors() == 0 ? 0 : 1);
     }
