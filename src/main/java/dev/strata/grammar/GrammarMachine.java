@@ -1,12 +1,8 @@
 package dev.strata.grammar;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,19 +10,16 @@ import org.jspecify.annotations.Nullable;
  * All calls hold the machine's lock, so that sequences with the same schema share one machine.
  */
 final class GrammarMachine {
-    /** More stacks at once mean a grammar that calls itself without reading anything. */
-    private static final int MOST_STACKS = 4_000;
     /** Kept states; all are forgotten beyond that. */
     private static final int MOST_STATES = 20_000;
 
     private static final int MOST_MASKS = 1_000;
 
-    /** A node with where to go on when its rule ends. Equal stacks are one object. */
-    private record Stack(int node, @Nullable Stack below, int id) {}
-
     /** A set of stacks, with what has been found out about it. */
     final class State {
-        private final Stack[] stacks;
+        /** Numbers of stacks, in order. */
+        private final int[] stacks;
+
         private final boolean accepting;
         private final @Nullable State[] next = new State[256];
         private @Nullable State plain;
@@ -37,15 +30,13 @@ final class GrammarMachine {
         /** Tokens behind a closing quote; see {@link GrammarVocabulary}. */
         long @Nullable [] behindQuote;
 
-        private State(Stack[] stacks, boolean accepting) {
+        private State(int[] stacks, boolean accepting) {
             this.stacks = stacks;
             this.accepting = accepting;
-            for (Stack stack : stacks) {
-                int[] ranges = automaton.ranges()[stack.node];
-                for (int index = 0; index < ranges.length; index += 3) {
-                    for (int value = ranges[index]; value <= ranges[index + 1]; value++) {
-                        readable[value >> 6] |= 1L << value;
-                    }
+            for (int stack : stacks) {
+                long[] bytes = readable(table.node(stack));
+                for (int word = 0; word < 4; word++) {
+                    readable[word] |= bytes[word];
                 }
             }
         }
@@ -80,17 +71,23 @@ final class GrammarMachine {
 
     private final Automaton automaton;
     private final GrammarVocabulary vocabulary;
-    private final Map<Long, Stack> stacks = new HashMap<>();
+    private final StackTable table = new StackTable();
     private final Map<StateKey, State> states = new HashMap<>();
-    private final State dead = new State(new Stack[0], false);
+    /** For each node that was met the bytes that it reads, one bit each. */
+    private final long @Nullable [][] readable;
+
+    private final State dead;
     private final State start;
     private int masks;
-    private int nextStack;
 
     GrammarMachine(Automaton automaton, GrammarVocabulary vocabulary) {
         this.automaton = automaton;
         this.vocabulary = vocabulary;
-        this.start = closure(List.of(stack(automaton.start(), null)));
+        this.readable = new long[automaton.ranges().length][];
+        this.dead = new State(new int[0], false);
+        table.begin();
+        table.visit(table.stack(automaton.start(), StackTable.NONE));
+        this.start = closure();
         if (start.isDead()) {
             throw new GrammarException("nothing can satisfy the schema or grammar");
         }
@@ -104,67 +101,64 @@ final class GrammarMachine {
         return vocabulary;
     }
 
-    private Stack stack(int node, @Nullable Stack below) {
-        long key = (below == null ? 0L : below.id + 1L) << 32 | node;
-        Stack known = stacks.get(key);
-        if (known == null) {
-            known = new Stack(node, below, nextStack++);
-            stacks.put(key, known);
+    private long[] readable(int node) {
+        long[] bytes = readable[node];
+        if (bytes == null) {
+            bytes = new long[4];
+            int[] ranges = automaton.ranges()[node];
+            for (int index = 0; index < ranges.length; index += 3) {
+                for (int value = ranges[index]; value <= ranges[index + 1]; value++) {
+                    bytes[value >> 6] |= 1L << value;
+                }
+            }
+            readable[node] = bytes;
         }
-        return known;
+        return bytes;
     }
 
-    /** Follows empty steps, calls and ends of rules. */
-    private State closure(List<Stack> from) {
-        List<Stack> open = new ArrayList<>(from);
-        Set<Stack> seen = new HashSet<>(from);
-        List<Stack> readers = new ArrayList<>();
+    /** Follows empty steps, calls and ends of rules from the stacks that were visited since the table's beginning. */
+    private State closure() {
         boolean accepting = false;
-        while (!open.isEmpty()) {
-            Stack stack = open.removeLast();
-            int node = stack.node;
+        int[] readers = new int[8];
+        int count = 0;
+        for (int stack = table.next(); stack != StackTable.NONE; stack = table.next()) {
+            int node = table.node(stack);
+            int below = table.below(stack);
             if (automaton.ranges()[node].length > 0) {
-                readers.add(stack);
+                if (count == readers.length) {
+                    readers = Arrays.copyOf(readers, 2 * count);
+                }
+                readers[count++] = stack;
             }
             for (int target : automaton.empty()[node]) {
-                visit(stack(target, stack.below), seen, open);
+                table.visit(table.stack(target, below));
             }
             int[] calls = automaton.calls()[node];
             for (int index = 0; index < calls.length; index += 2) {
                 // A call with nothing behind it needs no stack of its own: lists written with recursion stay flat.
-                Stack below =
-                        automaton.isBareEnd(calls[index + 1]) ? stack.below : stack(calls[index + 1], stack.below);
-                visit(stack(calls[index], below), seen, open);
+                int under = automaton.isBareEnd(calls[index + 1]) ? below : table.stack(calls[index + 1], below);
+                table.visit(table.stack(calls[index], under));
             }
             if (automaton.ends()[node]) {
-                if (stack.below == null) {
+                if (below == StackTable.NONE) {
                     accepting = true;
                 } else {
-                    visit(stack.below, seen, open);
+                    table.visit(below);
                 }
             }
         }
-        return intern(readers, accepting);
+        return count == 0 && !accepting ? dead : intern(Arrays.copyOf(readers, count), accepting);
     }
 
-    private static void visit(Stack stack, Set<Stack> seen, List<Stack> open) {
-        if (seen.add(stack)) {
-            open.add(stack);
-            if (seen.size() > MOST_STACKS) {
-                throw new GrammarException(
-                        "more than " + MOST_STACKS
-                                + " rules could go on at one place: too many optional properties, or a rule that calls itself before it reads anything (left recursion)");
-            }
+    private State intern(int[] readers, boolean accepting) {
+        Arrays.sort(readers);
+        StateKey key = new StateKey(readers, accepting);
+        State known = states.get(key);
+        if (known == null) {
+            known = new State(readers, accepting);
+            states.put(key, known);
         }
-    }
-
-    private State intern(List<Stack> readers, boolean accepting) {
-        if (readers.isEmpty() && !accepting) {
-            return dead;
-        }
-        int[] ids = readers.stream().mapToInt(stack -> stack.id).sorted().toArray();
-        return states.computeIfAbsent(
-                new StateKey(ids, accepting), key -> new State(readers.toArray(Stack[]::new), accepting));
+        return known;
     }
 
     /** The state behind one more byte. */
@@ -176,16 +170,16 @@ final class GrammarMachine {
         if (known != null) {
             return known;
         }
-        List<Stack> targets = new ArrayList<>();
-        for (Stack stack : state.stacks) {
-            int[] ranges = automaton.ranges()[stack.node];
+        table.begin();
+        for (int stack : state.stacks) {
+            int[] ranges = automaton.ranges()[table.node(stack)];
             for (int index = 0; index < ranges.length; index += 3) {
                 if (value >= ranges[index] && value <= ranges[index + 1]) {
-                    targets.add(stack(ranges[index + 2], stack.below));
+                    table.visit(table.stack(ranges[index + 2], table.below(stack)));
                 }
             }
         }
-        State next = targets.isEmpty() ? dead : closure(targets);
+        State next = closure();
         state.next[value] = next;
         return next;
     }
@@ -202,8 +196,9 @@ final class GrammarMachine {
 
     /** Whether the state is inside a string of any characters: everything but the closing quote leads to {@link #plainStep}. */
     boolean isFree(State state) {
-        for (Stack stack : state.stacks) {
-            if (!automaton.free()[stack.node] && !readsQuoteOnly(automaton.ranges()[stack.node])) {
+        for (int stack : state.stacks) {
+            int node = table.node(stack);
+            if (!automaton.free()[node] && !readsQuoteOnly(automaton.ranges()[node])) {
                 return false;
             }
         }
@@ -220,16 +215,19 @@ final class GrammarMachine {
     }
 
     private @Nullable State plainTarget(State state) {
-        List<Stack> targets = new ArrayList<>();
-        for (Stack stack : state.stacks) {
-            int target = automaton.plainTargets()[stack.node];
+        table.begin();
+        boolean any = false;
+        for (int stack : state.stacks) {
+            int node = table.node(stack);
+            int target = automaton.plainTargets()[node];
             if (target >= 0) {
-                targets.add(stack(target, stack.below));
-            } else if (readsPlain(automaton.ranges()[stack.node])) {
+                table.visit(table.stack(target, table.below(stack)));
+                any = true;
+            } else if (readsPlain(automaton.ranges()[node])) {
                 return null;
             }
         }
-        return targets.isEmpty() ? null : closure(targets);
+        return any ? closure() : null;
     }
 
     private static boolean readsPlain(int[] ranges) {
