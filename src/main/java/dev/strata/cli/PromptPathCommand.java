@@ -28,7 +28,7 @@ final class PromptPathCommand implements Callable<Integer> {
             names = "--arms",
             paramLabel = "all|identity|PIN/SIZING[@CHUNK][+KEY=N...][,...]",
             description = "Settings to compare: none, a number of GiB or 0 (all) for what is pinned;"
-                    + " old, reference, reference8 or pieces for the stager; keys are ring, threads, buffers, batch, slots,"
+                    + " old, reference, reference8 or pieces for the stager; keys are ring, threads, buffers, batch, ahead, slots,"
                     + " timing, and resident for all experts on the card. Default: all pins and sizings.")
     private String arms = "all";
 

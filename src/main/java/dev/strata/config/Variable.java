@@ -109,6 +109,11 @@ public enum Variable {
             new Values.Whole(0, 64),
             "0",
             "steps leave out missed experts that every row ranks at this position or later, 0 being the first; 0: none are left out, since this changes answers"),
+    STAGER_AHEAD(
+            "STRATA_STAGER_AHEAD",
+            new Values.Whole(1, 1024),
+            null,
+            "copies out of the stager's buffers that are queued at the same time: meanwhile neighbours are filled that cross the link in one; unset: 3 for pieces, else no limit"),
     STAGER_BATCH(
             "STRATA_STAGER_BATCH",
             new Values.Whole(1, 32),

@@ -18,7 +18,7 @@ import java.util.Map;
  * @param pinned value of {@code STRATA_ARENA_PIN_GIB}; {@code 0} is all
  * @param sizing {@code old}, {@code reference}, {@code reference8} or {@code pieces}
  * @param chunk tokens of a pass, 0 as the options say
- * @param settings numbers by key: {@code ring}, {@code threads}, {@code buffers}, {@code batch}, {@code slots}, {@code cpushare}, {@code timing} and
+ * @param settings numbers by key: {@code ring}, {@code threads}, {@code buffers}, {@code batch}, {@code ahead}, {@code slots}, {@code cpushare}, {@code timing} and
  *     {@code resident}, which keeps all experts on the card so that only the products count
  */
 public record PromptArm(String pinned, String sizing, int chunk, Map<String, Integer> settings) {
@@ -28,6 +28,7 @@ public record PromptArm(String pinned, String sizing, int chunk, Map<String, Int
             "threads", Variable.STAGER_THREADS,
             "buffers", Variable.STAGER_RING,
             "batch", Variable.STAGER_BATCH,
+            "ahead", Variable.STAGER_AHEAD,
             "cpushare", Variable.PREFILL_CPU_SHARE,
             "timing", Variable.PREFILL_TIMING);
 
@@ -43,7 +44,7 @@ public record PromptArm(String pinned, String sizing, int chunk, Map<String, Int
         for (String key : settings.keySet()) {
             if (!VARIABLES.containsKey(key) && !key.equals("slots") && !key.equals("resident")) {
                 throw new IllegalArgumentException("an arm has no setting " + key
-                        + ": it has ring, threads, buffers, batch, slots, cpushare, timing and resident");
+                        + ": it has ring, threads, buffers, batch, ahead, slots, cpushare, timing and resident");
             }
         }
         settings = new LinkedHashMap<>(settings);

@@ -106,7 +106,8 @@ final class TierSettings {
                 number(variables, Variable.STAGER_THREADS),
                 number(variables, Variable.STAGER_RING),
                 number(variables, Variable.PREFILL_RING),
-                number(variables, Variable.STAGER_BATCH));
+                number(variables, Variable.STAGER_BATCH),
+                number(variables, Variable.STAGER_AHEAD));
     }
 
     /** Whether neither {@code --prefill} nor {@code --chunk} says how many rows a pass has: a card's passes are as large as fit then. */

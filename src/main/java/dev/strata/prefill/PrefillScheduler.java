@@ -5,6 +5,7 @@ import dev.strata.device.Device;
 import dev.strata.device.Event;
 import dev.strata.device.Stream;
 import dev.strata.prefill.PassTimeline.Mark;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -79,10 +80,13 @@ public final class PrefillScheduler implements AutoCloseable {
         // A copy that is queued late leaves the link idle, so the issuer does not sleep where a core can be spared for
         // it.
         boolean spare = Runtime.getRuntime().availableProcessors() >= CORES_FOR_ISSUER;
+        // Copy threads rest no earlier than the issuer: one that woke up before the first jobs were open would sleep through
+        // all that runs ahead of a pass.
+        BooleanSupplier resting = () -> !machine.running() || machine.waitsForRoom();
         threads.start(
                 "expert-issuer",
                 machine::step,
-                () -> !machine.running() || machine.waitsForRoom(),
+                resting,
                 -1,
                 sleeps && !spare,
                 1);
@@ -93,7 +97,7 @@ public final class PrefillScheduler implements AutoCloseable {
                 threads.start(
                         "stager-" + i,
                         worker::step,
-                        worker::idle,
+                        () -> worker.idle() && resting.getAsBoolean(),
                         i < cpus.length ? cpus[i] : -1,
                         sleeps,
                         sizing.threads());

@@ -33,6 +33,10 @@ final class Stager implements AutoCloseable {
     private final int buffers;
     private final int batch;
     private final int bufferBytes;
+    private final int ahead;
+    private final long[] runEnds;
+    private long runsIssued;
+    private long runsCopied;
     private final AutoCloseable block;
     private final MemorySegment all;
     private final MemorySegment[] memory;
@@ -72,6 +76,8 @@ final class Stager implements AutoCloseable {
         }
         batch = Math.min(sizing.batch(), buffers);
         bufferBytes = Math.toIntExact(sizing.bufferBytes());
+        ahead = sizing.ahead();
+        runEnds = new long[buffers];
         capacity = buffers * Math.ceilDiv(LEAST_AHEAD, buffers);
         claims = new StageClaims(capacity);
         layers = new int[capacity];
@@ -168,9 +174,9 @@ final class Stager implements AutoCloseable {
         claims.publish(1);
     }
 
-    /** Whether the oldest job that was not issued has been filled. */
+    /** Whether the oldest job that was not issued has been filled and its copy may be queued. */
     boolean filled() {
-        return issued < published && states.get(oldest()) == FILLED;
+        return issued < published && runsIssued - runsCopied < ahead && states.get(oldest()) == FILLED;
     }
 
     /** What went wrong with it, or null. */
@@ -213,6 +219,7 @@ final class Stager implements AutoCloseable {
         }
         copied[last].record(stream);
         issued += run;
+        runEnds[(int) (runsIssued++ % buffers)] = issued;
     }
 
     /** Looks which copies have happened; their buffers are free for workers then. */
@@ -223,6 +230,9 @@ final class Stager implements AutoCloseable {
             done++;
         }
         copiedJobs.set(done);
+        while (runsCopied < runsIssued && runEnds[(int) (runsCopied % buffers)] <= done) {
+            runsCopied++;
+        }
         return done > before;
     }
 
@@ -239,6 +249,7 @@ final class Stager implements AutoCloseable {
         }
         issued = published;
         copiedJobs.set(published);
+        runsCopied = runsIssued;
         return true;
     }
 

@@ -13,10 +13,18 @@ import java.util.OptionalInt;
  * @param bufferBytes size of one
  * @param batch neighbouring jobs that one claim takes
  * @param pieces whether buffers hold pieces of blobs instead of whole ones
+ * @param ahead copies out of the buffers that are queued at the same time at most: while they run, further neighbours are filled and go in one
  * @param line what the log says
  */
 public record StagerSizing(
-        int ringSlots, int threads, int buffers, long bufferBytes, int batch, boolean pieces, String line) {
+        int ringSlots,
+        int threads,
+        int buffers,
+        long bufferBytes,
+        int batch,
+        boolean pieces,
+        int ahead,
+        String line) {
     /** Where the unpinned bytes lie. */
     public enum Source {
         /** In the arena. */
@@ -67,7 +75,18 @@ public record StagerSizing(
             OptionalInt threads,
             OptionalInt buffers,
             OptionalInt ringSlots,
-            OptionalInt batch) {
+            OptionalInt batch,
+            OptionalInt ahead) {
+        public Overrides(
+                StageResident stageResident,
+                Named sizing,
+                OptionalInt threads,
+                OptionalInt buffers,
+                OptionalInt ringSlots,
+                OptionalInt batch) {
+            this(stageResident, sizing, threads, buffers, ringSlots, batch, OptionalInt.empty());
+        }
+
         public static final Overrides NONE = new Overrides(
                 StageResident.BY_SOURCE,
                 Named.DEFAULT,
@@ -96,6 +115,9 @@ public record StagerSizing(
     private static final int MOST_PIECE_THREADS = 12;
     private static final int FILE_BATCH = 8;
 
+    /** One copy runs, the next is queued, and one more covers for the time until the issuer looks again. */
+    private static final int PIECE_COPIES = 3;
+
     private record Base(int ring, int threads, int buffers, boolean resident) {}
 
     /** The sizes for a case. */
@@ -111,6 +133,7 @@ public record StagerSizing(
                     0,
                     1,
                     false,
+                    1,
                     "prefill: all expert bytes are pinned: the streamed ring has " + ring + " slots");
         }
         Base base = base(at, overrides, full);
@@ -125,8 +148,9 @@ public record StagerSizing(
         ring = overrides.ringSlots.orElse(base.ring);
         int batch = Math.min(buffers, overrides.batch.orElse(file ? FILE_BATCH : 1));
         long bufferBytes = pieces ? PIECE : at.blobBytes;
+        int ahead = Math.min(buffers, overrides.ahead.orElse(pieces ? PIECE_COPIES : buffers));
         String line = line(at, base, threads, buffers, bufferBytes, batch, pieces, ring, full);
-        return new StagerSizing(ring, threads, buffers, bufferBytes, batch, pieces, line);
+        return new StagerSizing(ring, threads, buffers, bufferBytes, batch, pieces, ahead, line);
     }
 
     private static int full(Case at, Overrides overrides) {

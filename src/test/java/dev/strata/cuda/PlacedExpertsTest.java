@@ -19,8 +19,10 @@ import dev.strata.device.PromptMemory;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.ArenaLoader;
 import dev.strata.expert.ArenaPinner;
+import dev.strata.expert.BlobSlices;
 import dev.strata.expert.ExpertArena;
 import dev.strata.expert.ExpertProfile;
+import dev.strata.expert.FileExpertSource;
 import dev.strata.expert.LoadProgress;
 import dev.strata.expert.MappedExpertSource;
 import dev.strata.expert.PinPlan;
@@ -75,6 +77,85 @@ class PlacedExpertsTest {
                 assertArrayEquals(resident[i], placed[i], setting + ", position " + i);
             }
         }
+    }
+
+    /** Where experts lie off the card. */
+    private enum From {
+        ARENA,
+        /** Half of them in an arena, the others read past the page cache. */
+        TIERED,
+        FILE
+    }
+
+    /** From as many slots as a token uses to all experts, with misses computed on the card, whatever they are read from. */
+    @Test
+    void stepsDoNotDependOnCacheAndSource() {
+        Path folder = GoldenModels.folder("qwen3_moe");
+        float[][] resident = steps(folder, 0, From.ARENA);
+        int[] slots = {4, 7, 4, 1000};
+        From[] from = {From.ARENA, From.TIERED, From.FILE, From.FILE};
+        for (int i = 0; i < slots.length; i++) {
+            float[][] placed = steps(folder, slots[i], from[i]);
+            for (int token = 0; token < resident.length; token++) {
+                assertArrayEquals(resident[token], placed[token], slots[i] + " slots, " + from[i] + ", token " + token);
+            }
+        }
+    }
+
+    /** Single steps; with no slots all experts are the model's own on the card. */
+    private static float[][] steps(Path folder, int slots, From from) {
+        int[] text = {3, 77};
+        try (CudaBackend backend = Cards.open(options());
+                ModelFiles files = ModelFileOpener.open(folder)) {
+            if (slots == 0) {
+                try (Model model = ModelLoader.load(files, backend, ROOM)) {
+                    return logits(model, text);
+                }
+            }
+            try (TieredExpertSource source = source(files, from)) {
+                ArenaLayout layout = source.arenaLayout();
+                Setting setting = new Setting(slots, "0", false, false, true, 1000);
+                try (PinnedRanges pinned = pin(backend, source, PinSetting.parse("0"));
+                        DeferredPlacement deferred = DeferredPlacement.create(backend.device(), layout);
+                        Model model = ModelLoader.load(files, backend, ROOM, deferred, null);
+                        DevicePlacement placement = ExpertTiers.place(
+                                backend.device(),
+                                source,
+                                pinned,
+                                ExpertProfile.even(layout),
+                                setting.placement(),
+                                MissSettings.CARD_ONLY)) {
+                    deferred.become(placement);
+                    float[][] logits = logits(model, text);
+                    assertTrue(
+                            slots >= layout.totalExperts() || placement.totals().missBytes() > 0, "nothing was missed");
+                    return logits;
+                }
+            }
+        }
+    }
+
+    private static float[][] logits(Model model, int[] text) {
+        LogitsRunner runner = new LogitsRunner(model);
+        runner.restart();
+        return runner.append(text, 1);
+    }
+
+    private static TieredExpertSource source(ModelFiles files, From from) {
+        if (from == From.ARENA) {
+            return source(files, false);
+        }
+        List<Path> paths = files.files();
+        List<BlobSlices> slices = ExpertTensors.find(files, ModelConfigReader.hyperparameters(files)).stream()
+                .map(layer -> BlobSlices.of(layer, paths))
+                .toList();
+        FileExpertSource file = FileExpertSource.open(paths, slices, true, 4);
+        if (from == From.FILE) {
+            return TieredExpertSource.file(file);
+        }
+        ArenaLayout layout = ArenaLayout.of(file);
+        long budget = layout.dataBytes() / 2 + layout.maxStride() + layout.layers() * 4096L;
+        return TieredExpertSource.budget(file, ExpertProfile.even(layout).ranking(), budget, 2, LoadProgress.NONE);
     }
 
     /** One order of summation with kernels of their own for every operation, and the default with fused ones. */
@@ -315,6 +396,6 @@ class PlacedExpertsTest {
             return PinnedRanges.none(source.arenaLayout());
         }
         return ArenaPinner.pin(
-                backend.device(), arena, PinPlan.wholeLayers(source.arenaLayout(), pin), pin, (layer, expert) -> false);
+                backend.device(), arena, PinPlan.wholeLayers(arena.arenaLayout(), pin), pin, (layer, expert) -> false);
     }
 }

@@ -7,9 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.strata.device.ExpertSource.Admitted;
+import dev.strata.synth.SkewedRouting;
 import java.util.Objects;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Experts in RAM that follow their use. */
 class ResidentChoiceTest {
@@ -84,6 +87,48 @@ class ResidentChoiceTest {
             Admitted second = Objects.requireNonNull(source.admit(1, 6));
             assertEquals(-1, second.loser());
             assertEquals(first.place().address(), second.place().address());
+        }
+    }
+
+    /** On made routing, what lies in RAM is found more often than with a choice that stays and than with the least recently used making room. */
+    @ParameterizedTest
+    @CsvSource({"32, 0.7, 0.5", "64, 0.7, 0.5", "64, 0.5, 0.3", "96, 0.5, 0.5"})
+    void whatLiesInRamIsFoundMoreOften(int placesOfALayer, double skew, double locality) {
+        ArenaLayout model = Layouts.of(4, 128, 32, 2, dev.strata.format.QuantType.F32, false);
+        SkewedRouting routing = new SkewedRouting(4, 128, 8, skew, locality, 11);
+        RoutingTrace trace = new RoutingTrace();
+        long budget = 4L * placesOfALayer * model.stride(0) + model.maxStride() + 4 * 4096L;
+        try (TieredExpertSource source = TieredExpertSource.budget(
+                new PatternSource(model), ExpertProfile.even(model).ranking(), budget, 1, LoadProgress.NONE)) {
+            source.followUse(ExpertProfile.even(model), SlotAdaptation.DEFAULTS);
+            long lookups = 0;
+            long hits = 0;
+            for (int step = 0; step < 1200; step++) {
+                int[][] chosen = routing.step();
+                if (step == 300) {
+                    ExpertUsage usage = Objects.requireNonNull(source.figures()).usage();
+                    lookups = usage.lookups();
+                    hits = usage.hits();
+                }
+                for (int layer = 0; layer < 4; layer++) {
+                    source.used(layer, chosen[layer], 8);
+                    for (int expert : chosen[layer]) {
+                        trace.choose(layer, expert);
+                        if (source.place(layer, expert) < 0 && source.admit(layer, expert) != null) {
+                            source.settle(layer, expert, true);
+                        }
+                    }
+                }
+                trace.endStep();
+            }
+            ExpertUsage usage = Objects.requireNonNull(source.figures()).usage();
+            double followed = (usage.hits() - hits) / (double) (usage.lookups() - lookups);
+            CacheReplay replay = new CacheReplay(model, trace, 300);
+            double fixed = replay.fixed(4 * placesOfALayer);
+            double oldest = replay.leastRecentlyUsed(4 * placesOfALayer);
+            double slots = replay.adaptive(4 * placesOfALayer, SlotAdaptation.DEFAULTS).hitRate();
+            String all = "followed " + followed + ", static " + fixed + ", least recently used " + oldest + ", slots " + slots;
+            assertTrue(followed > fixed && followed > oldest, all);
         }
     }
 
