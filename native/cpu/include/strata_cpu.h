@@ -16,9 +16,6 @@ void strata_cpu_work(int64_t context, int32_t index);
 void strata_cpu_stop(int64_t context);
 void strata_cpu_close(int64_t context);
 
-// Zeroed memory in huge pages where they can be had.
-int64_t strata_cpu_map(int64_t bytes);
-void strata_cpu_unmap(int64_t memory, int64_t bytes);
 // Copies on all threads.
 void strata_cpu_copy(int64_t context, int64_t source, int64_t target, int64_t bytes);
 

@@ -30,7 +30,7 @@ struct Row {
 
 // Weights of up to `width` outputs over some blocks of 32 inputs, interleaved for register tiles.
 struct PanelQ {
-    int16_t* data;  // [blocks][16 pairs][width][2]
+    int16_t* data;  // [blocks][16 pairs][width][2]; on the AMX unit bfloat16 in another order
     float* scale;   // [blocks][halves][width]
     float* min;     // [blocks][width]: multiplies s
     int blocks;
@@ -74,8 +74,11 @@ struct Kernels {
     const char* name;
     int isa;
     int width;     // outputs of a register tile
-    int tileRows;   // tokens of a register tile
-    int tileQRows;  // the same for quantized weights
+    int tileRows;  // tokens of a register tile
+    // The same for quantized weights, and the inputs of one of their panels.
+    int widthQ;
+    int tileQRows;
+    int inputsQ;
     bool bytes;     // whether quantize() writes the bytes of a row too
     bool planes;    // and its planes
     // By type id. Quantized form where `panel` is there, float32 rows otherwise.
@@ -87,7 +90,7 @@ struct Kernels {
 };
 
 // name, number; from the least to the most capable. A table is asked for only on processors that run it: its file is compiled for it.
-#define STRATA_ISAS(X) X(generic, 0) X(avx2, 1) X(avx512, 2) X(vnni, 3) X(amx, 4)
+#define STRATA_ISAS(X) X(generic, 0) X(avx2, 1) X(avx512, 2) X(vnni, 3) X(vbmi, 4) X(amx, 5)
 #define X(name, isa) extern const Kernels* kernels_##name();
 STRATA_ISAS(X)
 #undef X

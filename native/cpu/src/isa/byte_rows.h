@@ -9,7 +9,7 @@
 namespace strata::STRATA_NS {
 
 // The 16-bit form, and the same as bytes: for every two blocks 64 high ones, then 64 low ones.
-static void quantizeBytes(const float* x, int n, int16_t* q, float* d, float* s, float* h, int8_t* bytes, uint16_t*) {
+static inline void quantizeBytes(const float* x, int n, int16_t* q, float* d, float* s, float* h, int8_t* bytes, uint16_t*) {
     quantize<BYTES_LIMIT>(x, n, q, d, s, h, nullptr, nullptr);
     const int blocks = n / 32;
     // From even elements, then odd ones, to their own order.
@@ -33,27 +33,15 @@ static inline __m512i nibbles64(const uint8_t* a, const uint8_t* b) {
     return _mm512_and_si512(both, _mm512_set1_epi8(15));
 }
 
-// The 16 values of IQ4 with 128 added.
-static inline __m512i iq4Table() {
-    return _mm512_broadcast_i32x4(_mm_xor_si128(_mm_loadu_si128((const __m128i*)VALUES_IQ4), _mm_set1_epi8(-128)));
-}
+// Values of codes that mean themselves, and those of Q4_0.
+alignas(16) static constexpr int8_t VALUES_PLAIN[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+alignas(16) static constexpr int8_t VALUES_Q4_0[16] = {-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7};
+
+static inline __m512i iq4Table64() { return _mm512_broadcast_i32x4(_mm256_castsi256_si128(iq4Table())); }
 static inline __m512i fp4Table64() { return _mm512_broadcast_i32x4(_mm256_castsi256_si128(fp4Table())); }
 
-// Magnitudes with signs, 128 added.
-static inline __m512i signed64(__m512i magnitudes, __mmask64 negative) {
-    __m512i w = _mm512_mask_sub_epi8(magnitudes, negative, _mm512_setzero_si512(), magnitudes);
-    return _mm512_xor_si512(w, _mm512_set1_epi8(-128));
-}
-static inline __mmask64 mask64(const uint8_t* p) { return _cvtu64_mask64(read64(p)); }
-static inline __m512i gather8(const uint64_t* grid, const uint16_t* index) {
-    return _mm512_i64gather_epi64(_mm512_cvtepu16_epi64(_mm_load_si128((const __m128i*)index)), (const void*)grid, 8);
-}
-template <int N>
-static inline __m512i gather4(const Spread<N>& grid, const uint16_t* index) {
-    return _mm512_i32gather_epi32(_mm512_cvtepu16_epi32(_mm256_load_si256((const __m256i*)index)), (const void*)(grid.words + 4), 1);
-}
-
-// bytes(p, i, work): blocks 2 i and 2 i + 1 of the run at p as unsigned bytes, OFFSET above their values.
+// bytes(p, i, work): blocks 2 i and 2 i + 1 of the run at p as unsigned bytes, OFFSET above their values. Types of 4-bit codes give the codes
+// and the 16 values that they stand for too.
 struct BytesQ8_0 : UnpackQ8_0 {
     static constexpr int OFFSET = 128;
     static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) {
@@ -63,42 +51,72 @@ struct BytesQ8_0 : UnpackQ8_0 {
     }
 };
 struct BytesQ4_0 : UnpackQ4_0 {
-    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) { return nibbles64(p + 36 * i + 2, p + 36 * i + 20); }
+    static constexpr bool CODES = true;
+    static inline const int8_t* values() { return VALUES_Q4_0; }
+    static inline __m512i codes(const uint8_t* p, int i) { return nibbles64(p + 36 * i + 2, p + 36 * i + 20); }
+    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) { return codes(p, i); }
 };
 struct BytesQ4_1 : UnpackQ4_1 {
-    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) { return nibbles64(p + 40 * i + 4, p + 40 * i + 24); }
+    static constexpr bool CODES = true;
+    static inline const int8_t* values() { return VALUES_PLAIN; }
+    static inline __m512i codes(const uint8_t* p, int i) { return nibbles64(p + 40 * i + 4, p + 40 * i + 24); }
+    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) { return codes(p, i); }
+};
+// Adds the fifth bits of two blocks.
+static inline __m512i withFifth(__m512i nibbles, const uint8_t* a, const uint8_t* b) {
+    const __mmask64 bits = _cvtu64_mask64(read32(a) | uint64_t(read32(b)) << 32);
+    return _mm512_mask_sub_epi8(nibbles, bits, nibbles, _mm512_set1_epi8(-16));
+}
+struct BytesQ5_0 : UnpackQ5_0 {
+    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) {
+        p += 44 * i;
+        return withFifth(nibbles64(p + 6, p + 28), p + 2, p + 24);
+    }
+};
+struct BytesQ5_1 : UnpackQ5_1 {
+    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) {
+        p += 48 * i;
+        return withFifth(nibbles64(p + 8, p + 32), p + 4, p + 28);
+    }
 };
 struct BytesIQ4_NL : UnpackIQ4_NL {
-    static constexpr int OFFSET = 128;
-    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) {
-        return _mm512_shuffle_epi8(iq4Table(), nibbles64(p + 36 * i + 2, p + 36 * i + 20));
-    }
+    static constexpr bool CODES = true;
+    static inline const int8_t* values() { return VALUES_IQ4; }
+    static inline __m512i codes(const uint8_t* p, int i) { return nibbles64(p + 36 * i + 2, p + 36 * i + 20); }
+    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) { return _mm512_shuffle_epi8(iq4Table64(), codes(p, i)); }
 };
 struct BytesIQ4_XS : UnpackIQ4_XS {
-    static constexpr int OFFSET = 128;
-    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) {
-        return _mm512_shuffle_epi8(iq4Table(), nibbles64(p + 8 + 32 * i, p + 24 + 32 * i));
-    }
+    static constexpr bool CODES = true;
+    static inline const int8_t* values() { return VALUES_IQ4; }
+    static inline __m512i codes(const uint8_t* p, int i) { return nibbles64(p + 8 + 32 * i, p + 24 + 32 * i); }
+    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) { return _mm512_shuffle_epi8(iq4Table64(), codes(p, i)); }
 };
 struct BytesMXFP4 : UnpackMXFP4 {
-    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) {
-        return _mm512_shuffle_epi8(fp4Table64(), nibbles64(p + 34 * i + 1, p + 34 * i + 18));
-    }
+    static constexpr bool CODES = true;
+    static inline const int8_t* values() { return VALUES_FP4; }
+    static inline __m512i codes(const uint8_t* p, int i) { return nibbles64(p + 34 * i + 1, p + 34 * i + 18); }
+    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) { return _mm512_shuffle_epi8(fp4Table64(), codes(p, i)); }
 };
 struct BytesNVFP4 : UnpackNVFP4 {
-    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) {
+    static constexpr bool CODES = true;
+    static inline const int8_t* values() { return VALUES_FP4; }
+    static inline __m512i codes(const uint8_t* p, int i) {
         __m512i q = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i*)(p + 36 * i + 4)));
         __m512i twice = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3), q);
         __m512i n = _mm512_srlv_epi64(twice, _mm512_setr_epi64(0, 4, 0, 4, 0, 4, 0, 4));
-        return _mm512_shuffle_epi8(fp4Table64(), _mm512_and_si512(n, _mm512_set1_epi8(15)));
+        return _mm512_and_si512(n, _mm512_set1_epi8(15));
     }
+    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) { return _mm512_shuffle_epi8(fp4Table64(), codes(p, i)); }
 };
 static inline __m512i nibblesK(const uint8_t* p) {
     __m512i q = _mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i*)p));
     return _mm512_and_si512(_mm512_srlv_epi64(q, _mm512_setr_epi64(0, 0, 0, 0, 4, 4, 4, 4)), _mm512_set1_epi8(15));
 }
 struct BytesQ4_K : UnpackQ4_K {
-    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) { return nibblesK(p + 16 + 32 * i); }
+    static constexpr bool CODES = true;
+    static inline const int8_t* values() { return VALUES_PLAIN; }
+    static inline __m512i codes(const uint8_t* p, int i) { return nibblesK(p + 16 + 32 * i); }
+    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) { return codes(p, i); }
 };
 struct BytesQ5_K : UnpackQ5_K {
     static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) {
@@ -127,43 +145,10 @@ struct BytesQ2_0 : UnpackQ2_0 {
         return _mm512_and_si512(q, _mm512_set1_epi8(3));
     }
 };
-struct BytesIQ2_XXS : UnpackIQ2_XXS {
-    static constexpr int OFFSET = 128;
-    static inline __m512i bytes(const uint8_t* p, int i, const Lookup& work) {
-        // The index bytes of two blocks, 8 bytes apart.
-        uint64_t index = read32(p + 2 + 16 * i) | uint64_t(read32(p + 10 + 16 * i)) << 32;
-        __m512i w = _mm512_i64gather_epi64(_mm512_cvtepu8_epi64(_mm_cvtsi64_si128(int64_t(index))), (const void*)GRID_IQ2XXS, 8);
-        return signed64(w, mask64(work.signs + 8 * i));
-    }
-};
-struct BytesIQ2_XS : UnpackIQ2_XS {
-    static constexpr int OFFSET = 128;
-    static inline __m512i bytes(const uint8_t*, int i, const Lookup& work) {
-        return signed64(gather8(GRID_IQ2XS, work.index + 8 * i), mask64(work.signs + 8 * i));
-    }
-};
-struct BytesIQ2_S : UnpackIQ2_S {
-    static constexpr int OFFSET = 128;
-    static inline __m512i bytes(const uint8_t* p, int i, const Lookup& work) {
-        return signed64(gather8(GRID_IQ2S, work.index + 8 * i), mask64(p + 34 + 8 * i));
-    }
-};
-struct BytesIQ3_XXS : UnpackIQ3_XXS {
-    static constexpr int OFFSET = 128;
-    static inline __m512i bytes(const uint8_t*, int i, const Lookup& work) {
-        return signed64(gather4(SPREAD_IQ3XXS, work.index + 16 * i), mask64(work.signs + 8 * i));
-    }
-};
-struct BytesIQ3_S : UnpackIQ3_S {
-    static constexpr int OFFSET = 128;
-    static inline __m512i bytes(const uint8_t* p, int i, const Lookup& work) {
-        return signed64(gather4(SPREAD_IQ3S, work.index + 16 * i), mask64(p + 74 + 8 * i));
-    }
-};
 
+// Codebook types have rows of bytes with VBMI only; without it, their rows are 16-bit ones.
 #define STRATA_BYTES(X) \
-    X(Q8_0) X(Q4_0) X(Q4_1) X(Q4_K) X(Q5_K) X(Q6_K) X(IQ4_NL) X(IQ4_XS) X(NVFP4) X(MXFP4) X(Q2_0) \
-    X(IQ2_XXS) X(IQ2_XS) X(IQ2_S) X(IQ3_XXS) X(IQ3_S)
+    X(Q8_0) X(Q4_0) X(Q4_1) X(Q5_0) X(Q5_1) X(Q4_K) X(Q5_K) X(Q6_K) X(IQ4_NL) X(IQ4_XS) X(NVFP4) X(MXFP4) X(Q2_0)
 
 // One run of 8 blocks: factors of blocks (or halves) in one vector, from which every step permutes its own.
 template <class T, int R>
@@ -218,18 +203,21 @@ static void dotBytesRows(const uint8_t* w, int64_t rowBytes, int outputs, int in
                          float* const* out) {
     constexpr int RUN = 8 / T::SUBS * T::BYTES;
     const int blocks = inputs / 256 * 8;
+    // Indexes are worked out one run ahead, over the end of a row too.
+    Lookup lookups[2];
+    unsigned run = 0;
+    if (blocks > 0) prepareLookup<T>(w, lookups);
     for (int o = 0; o < outputs; o++, w += rowBytes) {
         __m512 sums[R];
         __m256 minSums[R];
         STRATA_UNROLL
         for (int r = 0; r < R; r++) sums[r] = _mm512_setzero_ps(), minSums[r] = _mm256_setzero_ps();
-        Lookup lookups[2];
-        if (blocks > 0) prepareLookup<T>(w, lookups);
         const uint8_t* p = w;
-        for (int b = 0; b < blocks; b += 8, p += RUN) {
+        for (int b = 0; b < blocks; b += 8, p += RUN, run++) {
             prefetchRun(p, RUN);
-            if (T::GRID && b + 8 < blocks) prepareLookup<T>(p + RUN, lookups + (b / 8 + 1) % 2);
-            bytesRun<T, R>(p, lookups[b / 8 % 2], x, b, sums, minSums);
+            const uint8_t* next = b + 8 < blocks ? p + RUN : w + rowBytes;
+            if (T::GRID && (b + 8 < blocks || o + 1 < outputs)) prepareLookup<T>(next, lookups + (run + 1) % 2);
+            bytesRun<T, R>(p, lookups[run % 2], x, b, sums, minSums);
         }
         for (int r = 0; r < rows; r++) {
             __m256 sum = _mm256_add_ps(_mm512_castps512_ps256(sums[r]), _mm512_extractf32x8_ps(sums[r], 1));
@@ -245,17 +233,20 @@ static void dotBytes(const uint8_t* w, int64_t rowBytes, int outputs, int inputs
                      float* const* out) {
     auto whole = [&]() { STRATA_PADDED_ROWS(dotBytesRows, w, rowBytes, outputs, inputs, x, scale, add, out) };
     whole();
-    // The blocks after the last whole run go the 16-bit way.
-    const int done = inputs / 256 * 256;
-    if (done == inputs) return;
-    Row rest[MAX_DOT_ROWS];
-    for (int r = 0; r < rows; r++) {
-        rest[r] = x[r];
-        rest[r].q += done, rest[r].d += done / 32, rest[r].s += done / 32, rest[r].h += done / 16;
+    if constexpr (T::SUBS < 8) {
+        // The blocks after the last whole run go the 16-bit way.
+        const int done = inputs / 256 * 256;
+        if (done == inputs) return;
+        Row rest[MAX_DOT_ROWS];
+        for (int r = 0; r < rows; r++) {
+            rest[r] = x[r];
+            rest[r].q += done, rest[r].d += done / 32, rest[r].s += done / 32, rest[r].h += done / 16;
+        }
+        dotQuant<TAIL>(w + done / 32 / T::SUBS * T::BYTES, rowBytes, outputs, inputs - done, rest, rows, scale, true, out);
     }
-    dotQuant<TAIL>(w + done / 32 / T::SUBS * T::BYTES, rowBytes, outputs, inputs - done, rest, rows, scale, true, out);
 }
 
+template <class = void>
 static void fillByteRows(Kernels* k) {
     fillQuantRows(k);
     k->quantize = quantizeBytes;

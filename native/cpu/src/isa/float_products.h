@@ -109,7 +109,7 @@ static void dotDecoded(const uint8_t* w, int64_t rowBytes, int outputs, int inpu
 }
 
 // panel[k][NR] of `count` inputs from `first` on, outputs beyond `rows` zero.
-static void panelF(int type, const uint8_t* w, int64_t rowBytes, int rows, int first, int count, float scale, float* panel) {
+static inline void panelF(int type, const uint8_t* w, int64_t rowBytes, int rows, int first, int count, float scale, float* panel) {
     constexpr int PIECE = 256;
     alignas(64) float piece[PIECE];
     const TypeInfo& info = typeInfo(type);
@@ -176,10 +176,11 @@ static void tileFloatRows(const float* const* a, const float* b, int64_t ldb, in
     }
 
 // c[r][0..NR) += a[r][0..k) x b[k][NR]
-static void tileF(const float* const* a, int rows, const float* b, int64_t ldb, int k, float* const* c) {
+static inline void tileF(const float* const* a, int rows, const float* b, int64_t ldb, int k, float* const* c) {
     STRATA_BY_ROWS(rows, tileFloatRows, a, b, ldb, k, c)
 }
 
+template <class = void>
 static void fillFloatProducts(Kernels* k) {
     k->width = NR;
     k->tileRows = MR;

@@ -129,7 +129,7 @@ static inline __attribute__((always_inline)) void startRun(const uint8_t* p, int
 template <class T, int R, int I>
 static inline __attribute__((always_inline)) void addBlock(const uint8_t* p, const Row* x, int block, const Run<T, R>* run,
                                                            const Lookup& work, __m256* sums) {
-    Pair w = unpackBlock<T>(p + I / T::SUBS * T::BYTES, I % T::SUBS, work);
+    Pair w = rowBlock<T>(p + I / T::SUBS * T::BYTES, I % T::SUBS, work);
     STRATA_UNROLL
     for (int r = 0; r < R; r++) {
         __m256 product = _mm256_cvtepi32_ps(dot32(w, x[r].q + 32 * (block + I)));
@@ -194,7 +194,7 @@ static inline __attribute__((always_inline)) void dotOutputs(const uint8_t* w, i
         for (int r = 0; r < rows; r++) {
             if (T::HAS_MIN) sums[j][r] = _mm256_add_ps(sums[j][r], minSums[j][r]);
             if (T::OFFSET != 0) sums[j][r] = _mm256_fmadd_ps(_mm256_set1_ps(T::OFFSET), minSums[j][r], sums[j][r]);
-            put(out[r] + o + j, scale * sum8(sums[j][r]), add);
+            put(out[r] + o + j, scale * (T::GRID ? 1 / SHIFTED : 1.0f) * sum8(sums[j][r]), add);
         }
     }
 }
@@ -216,6 +216,7 @@ static void dotQuant(const uint8_t* w, int64_t rowBytes, int outputs, int inputs
     STRATA_PADDED_ROWS(dotQuantRows, w, rowBytes, outputs, inputs, x, scale, add, out)
 }
 
+template <class = void>
 static void fillQuantRows(Kernels* k) {
     k->quantize = quantize<ACTIVATION_LIMIT>;
 #define X(name) k->dots[name] = dotQuant<Unpack##name>;

@@ -184,11 +184,13 @@ static void tileQ(const PanelQ* panel, const Row* x, int firstBlock, int rows, f
     STRATA_BY_ROWS(rows, tileQuantRows, panel, x, firstBlock, c)
 }
 
+template <class = void>
 static void fillQuantTiles(Kernels* k) {
-    SPREAD_IQ3XXS.fill(GRID_IQ3XXS);
-    SPREAD_IQ3S.fill(GRID_IQ3S);
+    fillSpreads();
     k->tileQ = tileQ;
     k->tileQRows = MR;
+    k->widthQ = NR;
+    k->inputsQ = 8192 / NR;  // panels of half the first cache
 #define X(name) k->panels[name] = panelQuant<Unpack##name>;
     STRATA_UNPACKED(X)
 #undef X

@@ -5,6 +5,9 @@
 #include <immintrin.h>
 
 #include <cstdint>
+#ifdef STRATA_MODEL
+#include "../../check/model512.h"
+#endif
 
 namespace strata::STRATA_NS {
 
@@ -54,6 +57,11 @@ static inline VF ifloat(VI a) { return _mm512_cvtepi32_ps(a); }
 // One token's step in a register tile: c0 and c1 += products of the int16 pair at x with w0 and w1. As assembly, so that the compiler
 // does not move the broadcasts of all tokens to the front.
 static inline void itile(VI& c0, VI& c1, VI w0, VI w1, const int16_t* x) {
+#ifdef STRATA_MODEL
+    VI a = _mm512_set1_epi32(*(const int32_t*)x);
+    c0 = _mm512_dpwssd_epi32(c0, a, w0);
+    c1 = _mm512_dpwssd_epi32(c1, a, w1);
+#else
     VI a;
 #ifdef STRATA_VNNI
     asm volatile(
@@ -72,6 +80,7 @@ static inline void itile(VI& c0, VI& c1, VI w0, VI w1, const int16_t* x) {
         "vpaddd %[a], %[c1], %[c1]"
         : [c0] "+v"(c0), [c1] "+v"(c1), [a] "=&v"(a), [t] "=&v"(t)
         : [w0] "v"(w0), [w1] "v"(w1), [x] "m"(*(const int32_t*)x));
+#endif
 #endif
 }
 

@@ -15,8 +15,6 @@ int32_t strata_cpu_isa(int64_t context) { return at(context).k.isa; }
 void strata_cpu_work(int64_t context, int32_t index) { at(context).pool.work(index); }
 void strata_cpu_stop(int64_t context) { at(context).pool.stop(); }
 void strata_cpu_close(int64_t context) { delete &at(context); }
-int64_t strata_cpu_map(int64_t bytes) { return (int64_t)mapPages(bytes); }
-void strata_cpu_unmap(int64_t memory, int64_t bytes) { unmapPages((void*)memory, bytes); }
 
 void strata_cpu_copy(int64_t context, int64_t source, int64_t target, int64_t bytes) {
     constexpr int64_t PIECE = 4 << 20;

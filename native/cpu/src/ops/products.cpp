@@ -6,22 +6,23 @@ namespace {
 
 // Rows up to which weights are read in stored order instead of in panels.
 constexpr int DOT_ROWS = MAX_DOT_ROWS;
-constexpr int PANEL_INPUTS = 8192;  // width x inputs of one panel: the first cache holds it
+constexpr int PANEL_INPUTS = 8192;  // width x inputs of one float32 panel: the first cache holds it
+constexpr int MOST_PANEL = 16384;   // the same of a quantized one at most
 
 }  // namespace
 
 void productTiles(Context& c, const Matrix& m, int begin, int end, const Row* x, int rows, float* const* out, int worker) {
     const Kernels& k = c.k;
-    const int width = k.width;
     const bool quant = quantized(k, m.type) && m.inputs % 32 == 0;
+    const int width = quant ? k.widthQ : k.width;
     uint8_t* memory = (uint8_t*)c.worker(worker);
-    const int chunk = PANEL_INPUTS / width;
+    const int chunk = quant ? k.inputsQ : PANEL_INPUTS / width;
     PanelQ panel;
     panel.data = (int16_t*)memory;
     float* floats = (float*)memory;
     panel.scale = (float*)(memory + PANEL_INPUTS * 4);
-    panel.min = panel.scale + PANEL_INPUTS / 16;
-    float* edge = panel.min + PANEL_INPUTS / 32;
+    panel.min = panel.scale + MOST_PANEL / 16;
+    float* edge = panel.min + MOST_PANEL / 32;
     const int64_t rowBytes = m.rowBytes();
     float* target[16];
     const float* source[16];

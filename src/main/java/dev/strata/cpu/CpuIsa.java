@@ -8,6 +8,7 @@ public enum CpuIsa {
     AVX2("AVX2"),
     AVX512("AVX-512"),
     VNNI("AVX-512 VNNI"),
+    VBMI("AVX-512 VNNI and VBMI"),
     AMX("AMX");
 
     private final String label;
@@ -33,6 +34,6 @@ public enum CpuIsa {
             }
         }
         throw new IllegalArgumentException(
-                "STRATA_CPU_ISA is " + name + "; known are generic, avx2, avx512, vnni and amx");
+                "STRATA_CPU_ISA is " + name + "; known are generic, avx2, avx512, vnni, vbmi and amx");
     }
 }

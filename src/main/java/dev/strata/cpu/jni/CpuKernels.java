@@ -29,10 +29,6 @@ public final class CpuKernels {
 
     public static native void strata_cpu_close(long context);
 
-    public static native long strata_cpu_map(long bytes);
-
-    public static native void strata_cpu_unmap(long memory, long bytes);
-
     public static native void strata_cpu_copy(long context, long source, long target, long bytes);
 
     public static native void strata_cpu_decode(

@@ -1,0 +1,27 @@
+#define STRATA_NS vbmi
+#define STRATA_VNNI
+#include "simd_avx512.h"
+// Later headers use the earlier ones.
+#include "vbmi.h"
+
+namespace strata {
+
+const Kernels* kernels_vbmi() {
+    static Kernels table = {};
+    if (!table.name) {
+#ifdef STRATA_MODEL
+        // The model stands in for this file's instructions alone.
+        table = *kernels_avx2();
+        table.quantize = vbmi::quantizeBytes;
+        table.bytes = true;
+#else
+        table = *kernels_vnni();
+#endif
+        vbmi::fillVbmiRows(&table);
+        table.isa = 4;
+        table.name = "vbmi";
+    }
+    return &table;
+}
+
+}  // namespace strata
