@@ -71,7 +71,7 @@ final class ObjectRules {
             others = schema.path("unevaluatedProperties");
         }
         return others.isMissingNode()
-                ? com.fasterxml.jackson.databind.node.BooleanNode.valueOf(properties.isEmpty())
+                ? com.fasterxml.jackson.databind.node.BooleanNode.valueOf(!schema.has("properties"))
                 : others;
     }
 

@@ -43,10 +43,13 @@ final class ToolCallRules {
         return behind;
     }
 
+    /** A tool without a schema has no parameters. */
     private JsonNode schema(Tool tool) {
         try {
             JsonNode schema = MAPPER.readTree(tool.parametersSchema());
-            return schema.isObject() && schema.isEmpty() ? MAPPER.readTree("{\"type\":\"object\"}") : schema;
+            return schema.isObject() && schema.isEmpty()
+                    ? MAPPER.readTree("{\"type\":\"object\",\"properties\":{}}")
+                    : schema;
         } catch (JsonProcessingException error) {
             throw new GrammarException("the parameters of tool \"" + tool.name() + "\" are not JSON");
         }

@@ -163,6 +163,17 @@ class ConstraintFactoryTest {
         }
     }
 
+    @Test
+    void aToolWithoutParametersIsCalledWithNone() {
+        Tool clock = new Tool("clock", "", "{}", "{}");
+        Prompt.Chat chat =
+                new Prompt.Chat(List.of(), List.of(clock), new ToolChoice.Required(), false, Map.of());
+        TokenConstraint constraint =
+                factory.ofToolChoice(chat, false, false, false).orElseThrow();
+        read(constraint, "<tool_call>\n{\"name\": \"clock\", \"arguments\": {}}\n</tool_call>");
+        assertTrue(constraint.finished());
+    }
+
     private static void check(String name, String arguments, String text) {
         TOOLS.stream()
                 .filter(tool -> tool.name().equals(name))
