@@ -104,6 +104,18 @@ class OperatingSystemTest {
     }
 
     @Test
+    void theCachedPagesOfAFileCanBeDropped(@TempDir Path folder) throws IOException {
+        OperatingSystem system = OperatingSystem.current();
+        Path file = Files.write(folder.resolve("read-from-the-drive"), new byte[100_000]);
+        Outcome outcome = system.forget(file);
+        assertTrue(outcome.done() == system.isAvailable(), outcome.reason());
+        Outcome missing = system.forget(folder.resolve("missing"));
+        assertFalse(missing.done());
+        assertFalse(missing.reason().isBlank());
+        assertEquals(100_000, Files.readAllBytes(file).length);
+    }
+
+    @Test
     void threadsCanBeBound() throws InterruptedException {
         OperatingSystem system = OperatingSystem.current();
         assumeTrue(system.isAvailable(), system.reason());

@@ -74,6 +74,9 @@ public final class LlamaStatus {
     public void act(Exchange exchange) {
         int slot = slot(exchange.path());
         String action = exchange.query("action");
+        if (!"save".equals(action) && !"restore".equals(action)) {
+            throw new HttpFailure(400, "invalid_value", "'action' must be save or restore, not '" + action + "'");
+        }
         Fields fields = Fields.of(Json.request(exchange.body()));
         String name = fields.requireString("filename");
         if (!name.matches("[A-Za-z0-9][A-Za-z0-9._-]{0,127}")) {
@@ -93,7 +96,7 @@ public final class LlamaStatus {
                             tokens,
                             "timings",
                             timings("save_ms", start)));
-        } else if ("restore".equals(action)) {
+        } else {
             int tokens = service.restoreSlot(slot, name);
             exchange.reply(
                     200,
@@ -106,8 +109,6 @@ public final class LlamaStatus {
                             tokens,
                             "timings",
                             timings("restore_ms", start)));
-        } else {
-            throw new HttpFailure(400, "invalid_value", "'action' must be save or restore, not '" + action + "'");
         }
     }
 
