@@ -76,6 +76,28 @@ STRATA_INLINE void append_head(const float* v, void* data, u16* scales, int form
                 ((i8*)data)[vector * head_size + d] = (i8)(int)fminf(fmaxf(q, -127.0f), 127.0f);
             }
         }
+    } else if (format == KV_Q4) {
+        int group = min(64, head_size);
+        for (int base = 0; base < head_size; base += group) {
+            float lowest = 0.0f, highest = 0.0f;
+            for (int d = base + lane; d < base + group; d += 32) {
+                lowest = fminf(lowest, v[d]);
+                highest = fmaxf(highest, v[d]);
+            }
+            lowest = -warp_max(-lowest);
+            highest = warp_max(highest);
+            u16 scale_bits = to_half((highest >= -lowest ? highest : lowest) / -8.0f);
+            float scale = from_half(scale_bits);
+            float inverse = scale != 0.0f ? 1.0f / scale : 0.0f;
+            if (lane == 0) {
+                scales[vector * scales_of(head_size) + (base >> 6)] = scale_bits;
+            }
+            for (int i = lane; i < group / 2; i += 32) {
+                int low = (int)fminf(fmaxf(rintf(v[base + 2 * i] * inverse) + 8.0f, 0.0f), 15.0f);
+                int high = (int)fminf(fmaxf(rintf(v[base + 2 * i + 1] * inverse) + 8.0f, 0.0f), 15.0f);
+                ((u8*)data)[((vector * head_size + base) >> 1) + i] = (u8)(low | high << 4);
+            }
+        }
     } else {
         for (int d = lane; d < head_size; d += 32) {
             if (format == KV_F16) {
@@ -126,6 +148,9 @@ STRATA_KERNEL(128, attention_inputs, const float* projected, const float* keys, 
     }
     prepare_head(v, from, norm, head_size, epsilon, position, frequencies, head < heads + kv_heads ? width : 0, magnitude,
                  together ? turns : nullptr);
+    if (format == KV_Q4 && head >= heads) {
+        turn_head(v, head_size);
+    }
     if (!live) {
         return;
     }
@@ -227,6 +252,22 @@ STRATA_INLINE void bring(u8* to, const void* data, const u16* scales, long long 
                          bool present) {
     if (FORMAT == KV_F16) {
         copy_async_16_or_zero(to, (const u16*)data + (present ? vector * head_size + 8 * chunk : 0), present);
+    } else if (FORMAT == KV_Q4) {
+        Word4 halves = {0, 0, 0, 0};
+        if (present) {
+            u32 q = ((const u32*)data)[(vector * head_size >> 3) + chunk];
+            float scale = from_half(scales[vector * scales_of(head_size) + (chunk >> 3)]);
+            float v[8];
+#pragma unroll
+            for (int i = 0; i < 8; i++) {
+                v[i] = scale * (float)((int)(q >> (4 * i) & 15) - 8);
+            }
+            halves.x = half2_of(v[0], v[1]);
+            halves.y = half2_of(v[2], v[3]);
+            halves.z = half2_of(v[4], v[5]);
+            halves.w = half2_of(v[6], v[7]);
+        }
+        *(Word4*)to = halves;
     } else {
         Word4 halves = {0, 0, 0, 0};
         if (present) {
@@ -808,6 +849,27 @@ STRATA_KERNEL(128, attention_merge, const float* parts, const float* part_sums, 
     }
 }
 
+// Turns query heads to the basis of 4-bit keys, or the sums over 4-bit values back, with their gates. A warp a head.
+STRATA_KERNEL(128, attention_turn, int heads, int head_size, const float* from, const float* gates, float* out) {
+    __shared__ float head_values[4][256];
+    wait_for_previous_kernel();
+    release_next_kernel();
+    int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    int head = blockIdx.x * 4 + warp;
+    bool live = head < heads;
+    float* v = head_values[warp];
+    for (int d = lane; d < head_size; d += 32) {
+        v[d] = live ? from[(long long)head * head_size + d] : 0.0f;
+    }
+    turn_head(v, head_size);
+    for (int d = lane; d < head_size; d += 32) {
+        if (live) {
+            long long at = (long long)head * head_size + d;
+            out[at] = gates != nullptr ? v[d] * sigmoid(gates[at]) : v[d];
+        }
+    }
+}
+
 #define ATTENTION(D, suffix, FORMAT)                                                                                     \
     STRATA_KERNEL(128, attention_prompt_##D##_##suffix, const float* queries, int heads, int kv_heads, float scale,      \
                   const int* first_rows, const int* segment_rows, const int* pasts, const int* segment_bases,            \
@@ -823,7 +885,9 @@ STRATA_KERNEL(128, attention_merge, const float* parts, const float* part_sums, 
         rows_of<D, FORMAT, false>(Inputs{}, queries, heads, kv_heads, scale, positions, page_bases, pages, k_data,      \
                                   v_data, k_scales, v_scales, counts, blocks, budget, block, span, gates, out, parts,   \
                                   part_sums);                                                                           \
-    }                                                                                                                   \
+    }
+
+#define ATTENTION_OF_WINDOWS(D, suffix, FORMAT)                                                                         \
     STRATA_KERNEL(128, attention_decode_##D##_##suffix, const Inputs inputs, const float* projected, int heads,         \
                   int kv_heads, float scale, const int* positions, const int* page_bases, const int* pages,             \
                   const void* k_data, const void* v_data, const u16* k_scales, const u16* v_scales, const int* counts,  \
@@ -833,13 +897,20 @@ STRATA_KERNEL(128, attention_merge, const float* parts, const float* part_sums, 
                                  part_sums);                                                                            \
     }
 
-ATTENTION(16, f16, KV_F16)
-ATTENTION(32, f16, KV_F16)
-ATTENTION(64, f16, KV_F16)
-ATTENTION(128, f16, KV_F16)
-ATTENTION(256, f16, KV_F16)
-ATTENTION(16, int8, KV_INT8)
-ATTENTION(32, int8, KV_INT8)
-ATTENTION(64, int8, KV_INT8)
-ATTENTION(128, int8, KV_INT8)
-ATTENTION(256, int8, KV_INT8)
+#define ALL_ATTENTION(D, suffix, FORMAT) \
+    ATTENTION(D, suffix, FORMAT)         \
+    ATTENTION_OF_WINDOWS(D, suffix, FORMAT)
+
+ALL_ATTENTION(16, f16, KV_F16)
+ALL_ATTENTION(32, f16, KV_F16)
+ALL_ATTENTION(64, f16, KV_F16)
+ALL_ATTENTION(128, f16, KV_F16)
+ALL_ATTENTION(256, f16, KV_F16)
+ALL_ATTENTION(16, int8, KV_INT8)
+ALL_ATTENTION(32, int8, KV_INT8)
+ALL_ATTENTION(64, int8, KV_INT8)
+ALL_ATTENTION(128, int8, KV_INT8)
+ALL_ATTENTION(256, int8, KV_INT8)
+ATTENTION(64, q4, KV_Q4)
+ATTENTION(128, q4, KV_Q4)
+ATTENTION(256, q4, KV_Q4)

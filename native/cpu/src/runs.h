@@ -7,10 +7,12 @@ namespace strata {
 // Tokens in one page of the key-value cache.
 constexpr int PAGE = 64;
 
-enum KvFormat : int { KV_F32 = 0, KV_F16 = 1, KV_INT8 = 2 };
+enum KvFormat : int { KV_F32 = 0, KV_F16 = 1, KV_INT8 = 2, KV_Q4 = 3 };
 
-// Sizes of the part of a page that holds the keys (or values) of one head. Keys lie [headSize][PAGE], values [PAGE][headSize]; int8 is
-// followed by float16 scales, one for every 64 elements (or head) of a token: keys [groups][PAGE], values [PAGE][groups].
+// Sizes of the part of a page that holds the keys (or values) of one head. Keys lie [headSize][PAGE], values [PAGE][headSize]; int8 and
+// 4 bits are followed by float16 scales, one for every 64 elements (or head) of a token: keys [groups][PAGE], values [PAGE][groups]. 4 bits: elements
+// 2i and 2i + 1 of a token are the low and high half of a byte, keys [headSize / 2][PAGE], values [PAGE][headSize / 2]; 0 to 15 stand for -8 to 7
+// scales, and every group was turned by a Hadamard matrix, as the queries are and as the sums are turned back.
 // (Inlined always: a copy compiled for one instruction set must not serve another.)
 #define STRATA_INLINE inline __attribute__((always_inline))
 
@@ -20,11 +22,13 @@ struct KvTile {
 
     STRATA_INLINE int groups() const { return headSize <= 64 ? 1 : (headSize + 63) / 64; }
     STRATA_INLINE int groupSize() const { return headSize <= 64 ? headSize : 64; }
+    // Bytes of int8 or 4 bits before the scales.
+    STRATA_INLINE int64_t codeBytes() const { return int64_t(headSize) * PAGE / (format == KV_Q4 ? 2 : 1); }
     STRATA_INLINE int64_t bytes() const {
         int64_t elements = int64_t(headSize) * PAGE;
         if (format == KV_F32) return elements * 4;
         if (format == KV_F16) return elements * 2;
-        return elements + int64_t(groups()) * PAGE * 2;
+        return codeBytes() + int64_t(groups()) * PAGE * 2;
     }
 };
 

@@ -19,7 +19,22 @@ static const float* keyTile(const KvTile& tile, const uint8_t* keys, float* scra
         for (int i = 0; i < d * PAGE; i += W) vstore(scratch + i, vloadHalf((const uint16_t*)keys + i));
         return scratch;
     }
-    const uint16_t* scales = (const uint16_t*)(keys + d * PAGE);
+    const uint16_t* scales = (const uint16_t*)(keys + tile.codeBytes());
+    if (tile.format == KV_Q4) {
+        for (int i = 0; i < d; i += 2) {
+            int8_t low[PAGE], high[PAGE];
+            for (int t = 0; t < PAGE; t++) {
+                low[t] = int8_t((keys[i / 2 * PAGE + t] & 15) - 8);
+                high[t] = int8_t((keys[i / 2 * PAGE + t] >> 4) - 8);
+            }
+            for (int t = 0; t < PAGE; t += W) {
+                VF scale = vloadHalf(scales + i / tile.groupSize() * PAGE + t);
+                vstore(scratch + i * PAGE + t, vmul(scale, vloadInt8(low + t)));
+                vstore(scratch + (i + 1) * PAGE + t, vmul(scale, vloadInt8(high + t)));
+            }
+        }
+        return scratch;
+    }
     for (int i = 0; i < d; i++) {
         for (int t = 0; t < PAGE; t += W) {
             VF scale = vloadHalf(scales + i / tile.groupSize() * PAGE + t);
@@ -42,8 +57,18 @@ static const float* valueTile(const KvTile& tile, const uint8_t* values, int n, 
         } else if (tile.format == KV_F16) {
             for (; i + W <= d; i += W) vstore(row + i, vloadHalf((const uint16_t*)values + t * d + i));
             for (; i < d; i++) row[i] = halfToFloat(((const uint16_t*)values)[t * d + i]);
+        } else if (tile.format == KV_Q4) {
+            const uint16_t* scales = (const uint16_t*)(values + tile.codeBytes()) + t * tile.groups();
+            const uint8_t* codes = values + t * d / 2;
+            for (; i < d; i += tile.groupSize()) {
+                float scale = halfToFloat(scales[i / tile.groupSize()]);
+                for (int j = 0; j < tile.groupSize() / 2; j++) {
+                    row[i + 2 * j] = scale * float((codes[i / 2 + j] & 15) - 8);
+                    row[i + 2 * j + 1] = scale * float((codes[i / 2 + j] >> 4) - 8);
+                }
+            }
         } else {
-            const uint16_t* scales = (const uint16_t*)(values + d * PAGE) + t * tile.groups();
+            const uint16_t* scales = (const uint16_t*)(values + tile.codeBytes()) + t * tile.groups();
             for (int g = 0; g < tile.groups(); g++) {
                 float scale = halfToFloat(scales[g]);
                 int end = (g + 1) * tile.groupSize() < d ? (g + 1) * tile.groupSize() : d;

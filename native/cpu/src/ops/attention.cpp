@@ -31,6 +31,49 @@ void normalise(Context& c, const float* x, const float* weight, int n, float eps
     c.k.normalise(x, weight, factor, n, out);
 }
 
+// Products of a head's groups with an orthonormal Hadamard matrix in Sylvester's order, which is its own inverse.
+void turn(const KvTile& tile, float* head) {
+    const int n = tile.groupSize();
+    const float factor = 1 / __builtin_sqrtf(float(n));
+    for (float* x = head; x < head + tile.headSize; x += n) {
+        for (int stride = 1; stride < n; stride *= 2) {
+            for (int start = 0; start < n; start += 2 * stride) {
+                for (int i = start; i < start + stride; i++) {
+                    float low = x[i], high = x[i + stride];
+                    x[i] = low + high;
+                    x[i + stride] = low - high;
+                }
+            }
+        }
+        for (int i = 0; i < n; i++) x[i] *= factor;
+    }
+}
+
+// The 4-bit form of a turned vector.
+void storeHalfBytes(const KvTile& tile, uint8_t* target, int token, bool key, const float* x) {
+    const int n = tile.groupSize();
+    uint16_t* scales = (uint16_t*)(target + tile.codeBytes());
+    auto level = [](float scaled) {
+        float q = __builtin_rintf(scaled) + 8;
+        return int(q > 15 ? 15 : q < 0 ? 0 : q);
+    };
+    for (int g = 0; g < tile.groups(); g++) {
+        float lowest = 0, highest = 0;
+        for (int i = g * n; i < (g + 1) * n; i++) {
+            lowest = std::min(lowest, x[i]);
+            highest = std::max(highest, x[i]);
+        }
+        uint16_t stored = floatToHalf((highest >= -lowest ? highest : lowest) / -8);
+        float scale = halfToFloat(stored);
+        float inverse = scale != 0 ? 1 / scale : 0;
+        scales[key ? g * PAGE + token : token * tile.groups() + g] = stored;
+        for (int i = g * n; i < (g + 1) * n; i += 2) {
+            int at = key ? i / 2 * PAGE + token : (token * tile.headSize + i) / 2;
+            target[at] = uint8_t(level(x[i] * inverse) | level(x[i + 1] * inverse) << 4);
+        }
+    }
+}
+
 // One token's vector to column `token` (keys) or row `token` (values) of its tile.
 void store(const KvTile& tile, uint8_t* target, int token, bool key, const float* x) {
     const int d = tile.headSize;
@@ -43,7 +86,11 @@ void store(const KvTile& tile, uint8_t* target, int token, bool key, const float
         for (int i = 0; i < d; i++) ((uint16_t*)target)[index(i)] = floatToHalf(x[i]);
         return;
     }
-    uint16_t* scales = (uint16_t*)(target + d * PAGE);
+    if (tile.format == KV_Q4) {
+        storeHalfBytes(tile, target, token, key, x);
+        return;
+    }
+    uint16_t* scales = (uint16_t*)(target + tile.codeBytes());
     for (int g = 0; g < tile.groups(); g++) {
         int begin = g * tile.groupSize(), end = std::min(d, begin + tile.groupSize());
         float most = 0;
@@ -96,9 +143,15 @@ void strata_cpu_attention_inputs(int64_t context, int32_t heads, int32_t kvHeads
                 if (keyNorm) normalise(c, k, (const float*)keyNorm, d, epsilon, temporary);
                 else memcpy(temporary, k, size_t(d) * 4);
                 rotate(temporary, rotation, pairs);
+                if (format == KV_Q4) turn(tile, temporary);
                 store(tile, (uint8_t*)keyPages + (page * kvHeads + h) * bytes, position % PAGE, true, temporary);
-                store(tile, (uint8_t*)valuePages + (page * kvHeads + h) * bytes, position % PAGE, false,
-                      (const float*)values + (row * kvHeads + h) * d);
+                const float* v = (const float*)values + (row * kvHeads + h) * d;
+                if (format == KV_Q4) {
+                    memcpy(temporary, v, size_t(d) * 4);
+                    turn(tile, temporary);
+                    v = temporary;
+                }
+                store(tile, (uint8_t*)valuePages + (page * kvHeads + h) * bytes, position % PAGE, false, v);
             }
         });
     }
@@ -181,6 +234,7 @@ void strata_cpu_attention(int64_t context, int32_t heads, int32_t kvHeads, int32
             }
         }
         c.k.scale(factor, count * d, scaled);
+        for (int i = 0; format == KV_Q4 && i < count; i++) turn(tile, scaled + int64_t(i) * d);
         AttentionRun a;
         a.tile = tile;
         a.queries = count;
@@ -218,6 +272,7 @@ void strata_cpu_attention(int64_t context, int32_t heads, int32_t kvHeads, int32
             int64_t row = s.firstRow + item.row + i / groupHeads;
             int64_t column = (row * heads + item.kvHead * group + item.firstHead + i % groupHeads) * d;
             c.k.scale(1 / sum[i], d, total + int64_t(i) * stride);
+            if (format == KV_Q4) turn(tile, total + int64_t(i) * stride);
             memcpy((float*)out + column, total + int64_t(i) * stride, size_t(d) * 4);
             if (gates) c.k.sigmoidMultiply((const float*)gates + column, d, (float*)out + column);
         }

@@ -37,7 +37,7 @@ final class ModelFlags {
             description = "Threads that compute. Default: one for every processor.")
     private int threads = STANDARD.threads();
 
-    @Option(names = "--kv", paramLabel = "f32|f16|int8", description = "Storage of keys and values. Default: f16.")
+    @Option(names = "--kv", paramLabel = "f32|f16|int8|q4", description = "Storage of keys and values. Default: f16.")
     private KvFormat kv = STANDARD.kv();
 
     @Option(

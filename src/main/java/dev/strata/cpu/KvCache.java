@@ -2,7 +2,6 @@ package dev.strata.cpu;
 
 import dev.strata.cpu.jni.CpuKernels;
 import dev.strata.device.AttentionShape;
-import dev.strata.device.DeviceException;
 import dev.strata.device.HostBuffer;
 import dev.strata.device.HostUnits;
 import dev.strata.device.KvFormat;
@@ -28,11 +27,9 @@ final class KvCache implements LayerState.Kv {
             case F32 -> 0;
             case F16 -> 1;
             case INT8 -> 2;
-            case Q4 ->
-                throw new DeviceException(
-                        DeviceException.Kind.UNSUPPORTED,
-                        "the CPU backend keeps keys and values as f32, f16 or int8, not q4");
+            case Q4 -> 3;
         };
+        format.require(shape.headSize());
         long pageBytes = CpuKernels.strata_cpu_kv_tile_bytes(code, shape.headSize()) * shape.kvHeads();
         return new KvCache(
                 code,

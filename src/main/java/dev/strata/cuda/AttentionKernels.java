@@ -5,6 +5,7 @@ import dev.strata.device.Batch;
 import dev.strata.device.KvFormat;
 import dev.strata.device.Tensor;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -25,6 +26,7 @@ final class AttentionKernels {
     private final Kernel inputs;
     private final Kernel plain;
     private final Kernel merge;
+    private final Kernel turn;
     private final Map<String, Kernel> tiled = new HashMap<>();
 
     AttentionKernels(
@@ -45,6 +47,7 @@ final class AttentionKernels {
         this.inputs = kernels.get("attention_inputs");
         this.plain = kernels.get("attention_plain");
         this.merge = kernels.get("attention_merge");
+        this.turn = kernels.get("attention_turn");
     }
 
     void inputs(
@@ -92,22 +95,62 @@ final class AttentionKernels {
             Tensor out) {
         boolean sparse = selection != null
                 && (options.deterministic() || step.contextBucket() >= (selection.budget() + 1) * selection.block());
-        if (options.precision() == Precision.F32 || kv.format() == KvFormat.F32 || !hasTiles(shape.headSize())) {
-            plain(shape, queries, kv, sparse ? selection : null, gates, out);
-        } else if (sparse || (step.longestSegment() <= Batch.MAX_WINDOW && !options.deterministic())) {
-            rows(shape, queries, kv, sparse ? selection : null, gates, out);
+        CudaStates.Selection chosen = sparse ? selection : null;
+        if (kv.format() == KvFormat.Q4) {
+            Tensor turned = scratch.tensor("turned queries", queries.rows(), queries.columns());
+            turn(shape, queries, null, turned);
+            sums(shape, turned, kv, chosen, null, out);
+            turn(shape, out, gates, out);
+        } else {
+            sums(shape, queries, kv, chosen, gates, out);
+        }
+    }
+
+    private void sums(
+            AttentionShape shape,
+            Tensor queries,
+            CudaStates.Kv kv,
+            CudaStates.@Nullable Selection chosen,
+            @Nullable Tensor gates,
+            Tensor out) {
+        if (options.precision() == Precision.F32 || !hasTiles(kv)) {
+            plain(shape, queries, kv, chosen, gates, out);
+        } else if (chosen != null || (step.longestSegment() <= Batch.MAX_WINDOW && !options.deterministic())) {
+            rows(shape, queries, kv, chosen, gates, out);
         } else {
             prompt(shape, queries, kv, gates, out);
         }
     }
 
-    static boolean hasTiles(int headSize) {
-        return headSize == 16 || headSize == 32 || headSize == 64 || headSize == 128 || headSize == 256;
+    /** Whether there are kernels on tensor cores for these heads; 4-bit heads are turned in groups of 64. */
+    static boolean hasTiles(CudaStates.Kv kv) {
+        return switch (kv.headSize()) {
+            case 16, 32 -> kv.format() == KvFormat.F16 || kv.format() == KvFormat.INT8;
+            case 64, 128, 256 -> kv.format() != KvFormat.F32;
+            default -> false;
+        };
+    }
+
+    /** Takes heads to the basis of 4-bit keys and values or back, and applies the gates. */
+    private void turn(AttentionShape shape, Tensor from, @Nullable Tensor gates, Tensor out) {
+        int heads = out.rows() * shape.heads();
+        launcher.begin()
+                .integer(heads)
+                .integer(shape.headSize())
+                .tensor(from)
+                .tensor(gates)
+                .tensor(out)
+                .launch(turn, Math.ceilDiv(heads, 4), 128);
     }
 
     private Kernel tiled(String kind, AttentionShape shape, CudaStates.Kv kv, int sharedBytes) {
-        String name = "attention_" + kind + "_" + shape.headSize() + (kv.format() == KvFormat.F16 ? "_f16" : "_int8");
+        String name = "attention_" + kind + "_" + shape.headSize() + suffix(kv);
         return tiled.computeIfAbsent(name, key -> kernels.get(key, sharedBytes));
+    }
+
+    /** The end of the names of kernels for this format. */
+    static String suffix(CudaStates.Kv kv) {
+        return "_" + kv.format().name().toLowerCase(Locale.ROOT);
     }
 
     private Launcher head(AttentionShape shape, Tensor queries) {

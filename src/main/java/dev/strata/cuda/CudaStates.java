@@ -31,7 +31,7 @@ final class CudaStates {
         }
     }
 
-    /** Keys and values, and for INT8 their scales. */
+    /** Keys and values, and for INT8 and Q4 their scales. */
     record Kv(
             KvFormat format,
             int kvHeads,
@@ -44,22 +44,21 @@ final class CudaStates {
             implements LayerState.Kv, Held {
         static CudaStates.Kv create(CudaUnits.Access access, AttentionShape shape, KvFormat format, int pages) {
             CudaDevice device = access.device();
-            int element = switch (format) {
-                case F32 -> 4;
-                case F16 -> 2;
-                case INT8 -> 1;
-                case Q4 ->
-                    throw new DeviceException(
-                            DeviceException.Kind.UNSUPPORTED,
-                            "the CUDA backend has no 4-bit key-value cache: choose --kv f16 or int8");
+            format.require(shape.headSize());
+            int bits = switch (format) {
+                case F32 -> 32;
+                case F16 -> 16;
+                case INT8 -> 8;
+                case Q4 -> 4;
             };
             long vectors = (long) pages * shape.kvHeads() * Batch.PAGE;
-            long scales = format == KvFormat.INT8 ? 2 * vectors * scales(shape.headSize()) : 0;
-            Buffer keys = device.allocate(vectors * shape.headSize() * element, "keys");
-            Buffer values = device.allocate(vectors * shape.headSize() * element, "values");
+            long bytes = vectors * shape.headSize() * bits / 8;
+            long scales = bits < 16 ? 2 * vectors * scales(shape.headSize()) : 0;
+            Buffer keys = device.allocate(bytes, "keys");
+            Buffer values = device.allocate(bytes, "values");
             Buffer keyScales = device.allocate(scales, "key scales");
             Buffer valueScales = device.allocate(scales, "value scales");
-            long pageBytes = vectors * shape.headSize() * element / pages;
+            long pageBytes = bytes / pages;
             StateUnits units = access.units(
                     new CudaUnits.Part(keys, pageBytes),
                     new CudaUnits.Part(values, pageBytes),
@@ -78,7 +77,8 @@ final class CudaStates {
             return switch (format) {
                 case F32 -> 0;
                 case F16 -> 1;
-                case INT8, Q4 -> 2;
+                case INT8 -> 2;
+                case Q4 -> 3;
             };
         }
 

@@ -54,8 +54,8 @@ final class DecodeAttention {
                 && !options.deterministic()
                 && step.longestSegment() <= (choosing ? 1 : Batch.MAX_WINDOW)
                 && rows <= MOST_ROWS
-                && kv.format() != KvFormat.F32
-                && AttentionKernels.hasTiles(shape.headSize())
+                && kv.format() != KvFormat.Q4
+                && AttentionKernels.hasTiles(kv)
                 && tileBytes(shape) + headBytes(shape) <= sharedBytes;
     }
 
@@ -140,7 +140,7 @@ final class DecodeAttention {
     }
 
     private Kernel kernel(AttentionShape shape, CudaStates.Kv kv) {
-        String name = "attention_decode_" + shape.headSize() + (kv.format() == KvFormat.F16 ? "_f16" : "_int8");
+        String name = "attention_decode_" + shape.headSize() + AttentionKernels.suffix(kv);
         return tiled.computeIfAbsent(name, key -> kernels.chained(key, sharedBytes));
     }
 }

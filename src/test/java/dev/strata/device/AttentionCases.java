@@ -12,7 +12,7 @@ final class AttentionCases {
 
     static List<OpCase> all() {
         List<OpCase> cases = new ArrayList<>();
-        for (KvFormat format : new KvFormat[] {KvFormat.F32, KvFormat.F16, KvFormat.INT8}) {
+        for (KvFormat format : KvFormat.values()) {
             cases.add(attention(shape(4, 2, 64, 64, false), format, 1, 0));
             cases.add(attention(shape(4, 2, 64, 16, true), format, 7, 60));
             cases.add(attention(shape(8, 2, 128, 128, false), format, 1, 63));
@@ -21,6 +21,7 @@ final class AttentionCases {
             cases.add(attention(shape(16, 2, 128, 128, false), format, 1, 300));
         }
         cases.add(attention(shape(8, 2, 64, 64, false), KvFormat.F16, 70, 30));
+        cases.add(attention(shape(8, 2, 64, 64, true), KvFormat.Q4, 70, 30));
         cases.add(attention(shape(8, 1, 128, 128, false), KvFormat.F16, 50, 200));
         cases.add(attention(shape(4, 2, 256, 64, true), KvFormat.F16, 90, 10));
         for (int past : new int[] {0, 1, 62, 63, 64, 65, 127, 128}) {
@@ -30,7 +31,7 @@ final class AttentionCases {
         cases.add(withoutNorms());
         cases.add(manySequences());
         cases.add(copiedPage());
-        for (KvFormat format : List.of(KvFormat.F32, KvFormat.F16, KvFormat.INT8)) {
+        for (KvFormat format : KvFormat.values()) {
             cases.add(savedPage(format));
         }
         return cases;

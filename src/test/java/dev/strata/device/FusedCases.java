@@ -41,7 +41,7 @@ final class FusedCases {
             cases.add(hyper(rows, 4, QuantType.Q8_0, 320));
             cases.add(hyper(rows, 2, QuantType.Q4_K, 256));
         }
-        for (KvFormat format : new KvFormat[] {KvFormat.F16, KvFormat.INT8, KvFormat.F32}) {
+        for (KvFormat format : KvFormat.values()) {
             for (int past : new int[] {0, 63, 64, 450}) {
                 cases.add(attend(AttentionCases.shape(8, 2, 64, 64, false), format, past));
             }

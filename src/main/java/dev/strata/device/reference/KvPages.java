@@ -6,21 +6,20 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import dev.strata.device.AttentionShape;
 import dev.strata.device.Batch;
-import dev.strata.device.DeviceException;
 import dev.strata.device.HostBuffer;
 import dev.strata.device.HostUnits;
 import dev.strata.device.KvFormat;
 import dev.strata.device.LayerState;
 import dev.strata.device.StateUnits;
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 
 /**
  * Keys and values of one layer in pages of {@value Batch#PAGE} tokens. A token's record is its heads one after the other; with INT8
- * the bytes of a head are followed by one float16 scale for every {@value #SCALE_GROUP} values.
+ * and Q4 the bytes of a head are followed by one float16 scale for every group of values. Q4 keeps values 2i and 2i + 1 in the low
+ * and high half of byte i.
  */
 final class KvPages implements LayerState.Kv {
-    static final int SCALE_GROUP = 64;
-
     /** Which of the two a record holds. */
     enum Part {
         KEY,
@@ -44,11 +43,7 @@ final class KvPages implements LayerState.Kv {
     }
 
     static KvPages create(AttentionShape shape, KvFormat format, int pages) {
-        if (format == KvFormat.Q4) {
-            throw new DeviceException(
-                    DeviceException.Kind.UNSUPPORTED,
-                    "the reference backend has no 4-bit key-value cache: choose f32, f16 or int8");
-        }
+        format.require(shape.headSize());
         return new KvPages(format, shape, pages);
     }
 
@@ -56,8 +51,14 @@ final class KvPages implements LayerState.Kv {
         return switch (format) {
             case F32 -> 4L * headSize;
             case F16 -> 2L * headSize;
-            case INT8, Q4 -> (headSize + 1) / 2 * 2L + 2L * Math.ceilDiv(headSize, SCALE_GROUP);
+            case INT8, Q4 -> scalesAt(format, headSize) + 2L * Math.ceilDiv(headSize, KvFormat.GROUP);
         };
+    }
+
+    /** Where the scales of a head are, in bytes from its start. */
+    private static long scalesAt(KvFormat format, int headSize) {
+        int bytes = format == KvFormat.Q4 ? headSize / 2 : headSize;
+        return (bytes + 1) / 2 * 2L;
     }
 
     @Override
@@ -76,7 +77,8 @@ final class KvPages implements LayerState.Kv {
                     memory.set(JAVA_SHORT, at + 2L * i, Float.floatToFloat16(source[sourceOffset + i]));
                 }
             }
-            case INT8, Q4 -> storeBytes(memory, at, source, sourceOffset);
+            case INT8 -> storeBytes(memory, at, source, sourceOffset);
+            case Q4 -> storeHalfBytes(memory, at, Arrays.copyOfRange(source, sourceOffset, sourceOffset + headSize));
         }
     }
 
@@ -91,7 +93,8 @@ final class KvPages implements LayerState.Kv {
                     target[i] = Float.float16ToFloat(memory.get(JAVA_SHORT, at + 2L * i));
                 }
             }
-            case INT8, Q4 -> loadBytes(memory, at, target);
+            case INT8 -> loadBytes(memory, at, target);
+            case Q4 -> loadHalfBytes(memory, at, target);
         }
     }
 
@@ -102,16 +105,16 @@ final class KvPages implements LayerState.Kv {
     }
 
     private void storeBytes(MemorySegment memory, long at, float[] source, int sourceOffset) {
-        long scales = at + (headSize + 1) / 2 * 2L;
-        for (int start = 0; start < headSize; start += SCALE_GROUP) {
-            int end = Math.min(headSize, start + SCALE_GROUP);
+        long scales = at + scalesAt(format, headSize);
+        for (int start = 0; start < headSize; start += KvFormat.GROUP) {
+            int end = Math.min(headSize, start + KvFormat.GROUP);
             float largest = 0;
             for (int i = start; i < end; i++) {
                 largest = Math.max(largest, Math.abs(source[sourceOffset + i]));
             }
             short stored = Float.floatToFloat16(largest / 127);
             float scale = Float.float16ToFloat(stored);
-            memory.set(JAVA_SHORT, scales + 2L * (start / SCALE_GROUP), stored);
+            memory.set(JAVA_SHORT, scales + 2L * (start / KvFormat.GROUP), stored);
             for (int i = start; i < end; i++) {
                 int quantized = scale == 0 ? 0 : Math.round(source[sourceOffset + i] / scale);
                 memory.set(JAVA_BYTE, at + i, (byte) Math.clamp(quantized, -127, 127));
@@ -120,10 +123,50 @@ final class KvPages implements LayerState.Kv {
     }
 
     private void loadBytes(MemorySegment memory, long at, float[] target) {
-        long scales = at + (headSize + 1) / 2 * 2L;
+        long scales = at + scalesAt(format, headSize);
         for (int i = 0; i < headSize; i++) {
-            float scale = Float.float16ToFloat(memory.get(JAVA_SHORT, scales + 2L * (i / SCALE_GROUP)));
+            float scale = Float.float16ToFloat(memory.get(JAVA_SHORT, scales + 2L * (i / KvFormat.GROUP)));
             target[i] = scale * memory.get(JAVA_BYTE, at + i);
+        }
+    }
+
+    private void storeHalfBytes(MemorySegment memory, long at, float[] head) {
+        long scales = at + scalesAt(format, headSize);
+        int group = KvFormat.group(headSize);
+        for (int start = 0; start < headSize; start += group) {
+            Hadamard.turn(head, start, group);
+            float lowest = 0;
+            float highest = 0;
+            for (int i = start; i < start + group; i++) {
+                lowest = Math.min(lowest, head[i]);
+                highest = Math.max(highest, head[i]);
+            }
+            short stored = Float.floatToFloat16((highest >= -lowest ? highest : lowest) / -8);
+            float scale = Float.float16ToFloat(stored);
+            float inverse = scale == 0 ? 0 : 1 / scale;
+            memory.set(JAVA_SHORT, scales + 2L * (start / group), stored);
+            for (int i = start; i < start + group; i += 2) {
+                int packed = level(head[i] * inverse) | level(head[i + 1] * inverse) << 4;
+                memory.set(JAVA_BYTE, at + i / 2, (byte) packed);
+            }
+        }
+    }
+
+    private static int level(float scaled) {
+        return Math.clamp((int) Math.rint(scaled) + 8, 0, 15);
+    }
+
+    private void loadHalfBytes(MemorySegment memory, long at, float[] target) {
+        long scales = at + scalesAt(format, headSize);
+        int group = KvFormat.group(headSize);
+        for (int start = 0; start < headSize; start += group) {
+            float scale = Float.float16ToFloat(memory.get(JAVA_SHORT, scales + 2L * (start / group)));
+            for (int i = start; i < start + group; i += 2) {
+                int packed = memory.get(JAVA_BYTE, at + i / 2);
+                target[i] = scale * ((packed & 15) - 8);
+                target[i + 1] = scale * ((packed >> 4 & 15) - 8);
+            }
+            Hadamard.turn(target, start, group);
         }
     }
 
