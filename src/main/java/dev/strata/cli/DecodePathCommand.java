@@ -21,10 +21,7 @@ final class DecodePathCommand implements Callable<Integer> {
     private static final int CHUNK = 64;
 
     @Mixin
-    private ModelFlags flags = new ModelFlags();
-
-    @Mixin
-    private TierFlags tiers = new TierFlags();
+    private MeasureFlags flags = new MeasureFlags();
 
     @Option(
             names = "--cards",
@@ -56,9 +53,6 @@ final class DecodePathCommand implements Callable<Integer> {
     @Option(names = "--deterministic", description = "Compute so that all arms must give the same hash.")
     private boolean deterministic;
 
-    @Mixin
-    private ResultFlags results = new ResultFlags();
-
     @Override
     public Integer call() {
         Counts.require("--steps", steps, 3);
@@ -66,8 +60,7 @@ final class DecodePathCommand implements Callable<Integer> {
         Counts.requireBetween("--locality", locality, 0, 1);
         List<DecodeArm> arms = DecodeArm.parse(cards, shares);
         EngineOptions engine = Requests.oneAtATime(warmUp + steps + 1, CHUNK).withDeterministic(deterministic);
-        Options plain = flags.options(engine, List.of());
-        Options options = plain.withTiers(tiers.options(plain.variables()));
-        return new DecodeBenchmark(options, warmUp, steps, locality).run(arms, results.lines()::tell) ? 0 : 1;
+        Options options = flags.options(engine);
+        return new DecodeBenchmark(options, warmUp, steps, locality).run(arms, flags::tell) ? 0 : 1;
     }
 }

@@ -22,10 +22,7 @@ import picocli.CommandLine.Option;
         sortOptions = false)
 final class FileTierCommand implements Callable<Integer> {
     @Mixin
-    private ModelFlags flags = new ModelFlags();
-
-    @Mixin
-    private TierFlags tiers = new TierFlags();
+    private MeasureFlags flags = new MeasureFlags();
 
     @Option(
             names = "--arms",
@@ -55,9 +52,6 @@ final class FileTierCommand implements Callable<Integer> {
             description = "Read for each request size when the drive alone is measured; 0: it is not. Default: 1.")
     private double ceiling = 1;
 
-    @Mixin
-    private ResultFlags results = new ResultFlags();
-
     @Override
     public Integer call() {
         Counts.require("--prompt", prompt, 1);
@@ -74,14 +68,13 @@ final class FileTierCommand implements Callable<Integer> {
         }
         EngineOptions engine =
                 Requests.oneAtATime(Math.max(prompt, answerTokens + 128), EngineOptions.DEFAULTS.chunk());
-        Options plain = flags.options(engine, List.of());
-        if (ModelSource.isSynthetic(plain.model())) {
+        Options options = flags.options(engine);
+        if (ModelSource.isSynthetic(options.model())) {
             throw new ConfigurationException(
-                    "--model " + plain.model() + " lies in no file: write it with strata synth first");
+                    "--model " + options.model() + " lies in no file: write it with strata synth first");
         }
-        Options options = plain.withTiers(tiers.options(plain.variables()));
         new FileTierBenchmark(options, budget, prompt, answers, answerTokens, (long) (ceiling * (1L << 30)))
-                .run(chosen, FileExpertSource.DEPTH, results.lines()::tell);
+                .run(chosen, FileExpertSource.DEPTH, flags::tell);
         return 0;
     }
 }

@@ -19,10 +19,7 @@ import picocli.CommandLine.Option;
         sortOptions = false)
 final class PromptPathCommand implements Callable<Integer> {
     @Mixin
-    private ModelFlags flags = new ModelFlags();
-
-    @Mixin
-    private TierFlags tiers = new TierFlags();
+    private MeasureFlags flags = new MeasureFlags();
 
     @Option(
             names = "--arms",
@@ -56,9 +53,6 @@ final class PromptPathCommand implements Callable<Integer> {
     @Option(names = "--deterministic", description = "Compute so that all arms must give the same hash.")
     private boolean deterministic;
 
-    @Mixin
-    private ResultFlags results = new ResultFlags();
-
     @Override
     public Integer call() {
         Counts.require("--layers", layers, 1);
@@ -68,12 +62,11 @@ final class PromptPathCommand implements Callable<Integer> {
         List<PromptArm> chosen = PromptArm.parse(arms);
         EngineOptions engine =
                 Requests.oneAtATime(longPrompt + 64, Math.min(8192, longPrompt)).withDeterministic(deterministic);
-        Options plain = linkOnly ? flags.optionsWithoutModel(engine) : flags.options(engine, List.of());
-        Options options = plain.withTiers(tiers.options(plain.variables()));
+        Options options = linkOnly ? flags.optionsWithoutModel(engine) : flags.options(engine);
         if (linkOnly) {
-            new LinkBenchmark(options, layers, 512, passes).run(chosen, results.lines()::tell);
+            new LinkBenchmark(options, layers, 512, passes).run(chosen, flags::tell);
         } else {
-            return new PromptBenchmark(options, longPrompt, shortPrompt, identity).run(chosen, results.lines()::tell)
+            return new PromptBenchmark(options, longPrompt, shortPrompt, identity).run(chosen, flags::tell)
                     ? 0
                     : 1;
         }

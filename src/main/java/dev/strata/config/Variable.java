@@ -46,7 +46,7 @@ public enum Variable {
             "STRATA_IQ_MT_MIN",
             new Values.Whole(1, 1024),
             null,
-            "accepted so that command lines with it start; the kernels sum in one order whatever the number of rows, so it changes nothing"),
+            "accepted so that command lines with it start, and changes nothing: products of up to eight rows with quantized weights sum in one order whatever their number, so steps need no switch"),
     KEEP_MAPPING(
             "STRATA_KEEP_MAPPING",
             new Values.Flag(),

@@ -51,13 +51,7 @@ final class CacheBudget {
     /** Bytes that one page of tokens takes in all layers. */
     static long pageBytes(Hyperparameters sizes, KvFormat format, boolean draft) {
         AttentionShape attention = sizes.attention();
-        double element = switch (format) {
-            case F32 -> 4;
-            case F16 -> 2;
-            case INT8 -> 1 + 2.0 / 64;
-            case Q4 -> 0.5 + 2.0 / 64;
-        };
-        double layer = 2 * element * Batch.PAGE * attention.kvColumns();
+        double layer = 2 * format.bytesOfAValue() * Batch.PAGE * attention.kvColumns();
         IndexerShape indexer = sizes.indexer();
         if (indexer != null) {
             layer += 4.0 * indexer.headSize() * (Batch.PAGE + Batch.PAGE / indexer.block());

@@ -35,14 +35,13 @@ public record DecodeTraffic(long weights, long context, long mostContext, long s
                 .filter(mixer -> mixer == Hyperparameters.Mixer.ATTENTION)
                 .count();
         AttentionShape attention = sizes.attention();
-        int valueBytes = format == KvFormat.F32 ? 4 : format == KvFormat.F16 ? 2 : 1;
         DeltaShape delta = sizes.delta();
         long recurrent = sizes.mixers().size() - attending;
         IndexerShape indexer = sizes.indexer();
         Device device = Backends.device(session.backend());
         return new DecodeTraffic(
                 DecodeBound.mixerBytes(files) + routed / experts.count() * experts.used(),
-                2 * attending * attention.kvColumns() * valueBytes,
+                Math.round(2 * attending * attention.kvColumns() * format.bytesOfAValue()),
                 indexer == null ? Long.MAX_VALUE : (long) (indexer.budgetBlocks() + 1) * indexer.block(),
                 delta == null ? 0 : 2 * recurrent * delta.valueHeads() * delta.valueSize() * delta.keySize() * 4L,
                 device == null ? OptionalDouble.empty() : OptionalDouble.of(DecodeBound.vram(device)));

@@ -1,6 +1,7 @@
 package dev.strata.engine;
 
 import dev.strata.decode.DevicePlacement;
+import dev.strata.decode.ExpertTotals;
 import dev.strata.decode.PoolFigures;
 import dev.strata.device.Device;
 import dev.strata.expert.ArenaLayout;
@@ -46,18 +47,18 @@ final class MonitorFigures {
         DevicePlacement placed = session.home().placement();
         if (placed != null) {
             PoolFigures pool = placed.pool();
-            long misses = placed.usage().lookups() - placed.usage().hits();
+            ExpertTotals totals = placed.totals();
+            long misses = totals.lookups() - totals.hits();
             long onProcessor = pool == null ? 0 : pool.experts();
-            long missBytes = placed.usage().missBytes();
-            long processorBytes = misses == 0 ? 0 : (long) ((double) missBytes / misses * onProcessor);
-            tiers.put("vram", tier(placed.usage().hits(), placed.usage().hitBytes()));
+            tiers.put("vram", tier(totals.hits(), totals.hitBytes()));
             tiers.put(
                     "link",
                     tier(
                             Math.max(0, misses - onProcessor),
-                            Math.max(0, missBytes - processorBytes)
-                                    + placed.scheduler().linkBytes()));
-            tiers.put("processor", tier(onProcessor, processorBytes));
+                            totals.linkBytes() + placed.scheduler().linkBytes()));
+            tiers.put("processor", tier(onProcessor, totals.processorBytes()));
+        } else if (session.home().residentFigures() instanceof TieredExpertSource.ResidentFigures resident) {
+            tiers.put("ram", tier(resident.usage().hits(), resident.usage().hitBytes()));
         } else {
             long rows = counters.promptTokensRead.sum() + counters.decodeRows.sum() + counters.draftsOffered.sum();
             tiers.put(device == null ? "ram" : "vram", tier(rows * layers * experts.used(), 0));

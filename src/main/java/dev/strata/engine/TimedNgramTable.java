@@ -38,6 +38,16 @@ final class TimedNgramTable implements NgramTable {
     }
 
     @Override
+    public void readAhead(long[] rows, int count, MemorySegment target) {
+        table.readAhead(rows, count, target);
+    }
+
+    @Override
+    public void waited(long waitedNanos) {
+        nanos += waitedNanos;
+    }
+
+    @Override
     public void expect(long[] rows, int count) {
         table.expect(rows, count);
     }

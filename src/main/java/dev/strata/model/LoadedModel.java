@@ -265,6 +265,7 @@ final class LoadedModel implements Model {
 
     @Override
     public void close() {
+        trunk.close();
         states.forEach(LayerState::close);
         workspace.close();
         closer.run();

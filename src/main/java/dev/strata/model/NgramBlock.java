@@ -12,6 +12,9 @@ import java.lang.foreign.MemorySegment;
 
 /** The hashed n-gram layer: looks the rows of every token up on the host, the backend adds them to the residual streams. */
 final class NgramBlock {
+    /** Rows of the smallest pass that is worth a hand-over to another thread. */
+    private static final int LEAST_AHEAD = 64;
+
     private final Ops ops;
     private final NgramWeights weights;
     private final NgramHash hash;
@@ -19,6 +22,7 @@ final class NgramBlock {
     private final LayerState.Ngram state;
     private final Tensor embedding;
     private final MemorySegment staging;
+    private final NgramAhead ahead;
 
     private NgramBlock(
             Workspace workspace,
@@ -27,7 +31,8 @@ final class NgramBlock {
             NgramTable table,
             LayerState.Ngram state,
             int columns,
-            MemorySegment staging) {
+            MemorySegment staging,
+            NgramAhead ahead) {
         this.ops = workspace.backend().ops();
         this.weights = weights;
         this.hash = hash;
@@ -35,6 +40,7 @@ final class NgramBlock {
         this.state = state;
         this.embedding = workspace.tensor("n-gram embedding", columns);
         this.staging = staging;
+        this.ahead = ahead;
     }
 
     static NgramBlock create(
@@ -60,6 +66,7 @@ final class NgramBlock {
                 ngram.kernel(),
                 ngram.size(),
                 sizes.config().normEpsilon());
+        long bytes = 4L * options.maxRows() * ngram.columns();
         return new NgramBlock(
                 workspace,
                 parameters,
@@ -68,7 +75,8 @@ final class NgramBlock {
                 table,
                 backend.ngram(parameters, options.slots()),
                 ngram.columns(),
-                weights.arena().allocate(4L * options.maxRows() * ngram.columns(), 64));
+                weights.arena().allocate(bytes, 64),
+                new NgramAhead(table, () -> weights.arena().allocate(bytes, 64)));
     }
 
     /** Reads the table rows of all tokens of the pass; comes before the operations of the pass. */
@@ -85,19 +93,36 @@ final class NgramBlock {
                 hash.rows(tokens, known + i, rows, (segment.firstRow() + i) * heads);
             }
         }
-        table.read(rows, rows.length, staging);
+        MemorySegment read = batch.rows() < LEAST_AHEAD ? null : ahead.take(rows);
+        if (read == null) {
+            table.read(rows, rows.length, staging);
+            read = staging;
+        }
         Tensor target = embedding.rows(batch.rows());
-        ops.writeInput(staging.asSlice(0, 4L * target.rows() * target.columns()), target);
+        ops.writeInput(read.asSlice(0, 4L * target.rows() * target.columns()), target);
+        if (batch.rows() >= LEAST_AHEAD) {
+            ahead.start(this::rows, batch.rows());
+        }
     }
 
-    /** Lets the table fetch the rows of tokens that will be read soon. */
-    void expect(int[] tokens, int from, int to) {
+    private long[] rows(int[] tokens, int from, int to) {
         int heads = hash.heads();
         long[] rows = new long[Math.max(0, to - from) * heads];
         for (int position = from; position < to; position++) {
             hash.rows(tokens, position, rows, (position - from) * heads);
         }
+        return rows;
+    }
+
+    /** Lets the table fetch the rows of tokens that will be read soon. */
+    void expect(int[] tokens, int from, int to) {
+        long[] rows = rows(tokens, from, to);
         table.expect(rows, rows.length);
+        ahead.expect(tokens, from, to);
+    }
+
+    void close() {
+        ahead.close();
     }
 
     void forward(Tensor residual, Batch batch) {

@@ -13,6 +13,9 @@ interface Trunk {
     /** Starts host work for positions {@code from} to {@code to} of a text that will be read soon. */
     default void expect(int[] tokens, int from, int to) {}
 
+    /** Ends host work that was started ahead. */
+    default void close() {}
+
     /** Issues the operations of the pass. */
     void forward(Batch batch);
 

@@ -76,6 +76,13 @@ final class WideTrunk implements Trunk {
     }
 
     @Override
+    public void close() {
+        if (ngram != null) {
+            ngram.close();
+        }
+    }
+
+    @Override
     public void forward(Batch batch) {
         Tensor streamRows = residual.rows(batch.rows());
         ops.embed(table, batch, embedded.rows(batch.rows()));

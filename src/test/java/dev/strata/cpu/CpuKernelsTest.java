@@ -1,17 +1,29 @@
 package dev.strata.cpu;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.strata.cpu.jni.CpuKernels;
+import dev.strata.device.HostTensor;
+import dev.strata.device.Tensor;
+import dev.strata.device.Weight;
+import dev.strata.format.QuantType;
+import dev.strata.format.Quants;
 import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class CpuKernelsTest {
     @BeforeEach
@@ -46,6 +58,46 @@ class CpuKernelsTest {
             CpuIsa expected = cap.compareTo(best) < 0 ? cap : best;
             assertEquals(expected, CpuIsa.values()[CpuKernels.strata_cpu_best_isa(cap.ordinal())]);
         }
+    }
+
+    /** Products of up to eight rows with quantized weights have the sums of single ones, bit for bit. */
+    @ParameterizedTest
+    @EnumSource(names = {"Q8_0", "Q4_K", "Q6_K", "IQ4_XS", "IQ4_NL"})
+    void upToEightRowsSumAsOneDoes(QuantType type) {
+        int outputs = 40;
+        int inputs = 512;
+        Random random = new Random(5);
+        try (Arena arena = Arena.ofShared();
+                CpuBackend backend = CpuBackend.create(CpuSettings.standard().withThreads(1))) {
+            float[] values = new float[outputs * inputs];
+            for (int i = 0; i < values.length; i++) {
+                values[i] = (float) random.nextGaussian();
+            }
+            MemorySegment data = arena.allocate(type.bytes((long) outputs * inputs), 64);
+            Quants.encode(type, values, 0, values.length, data, 0);
+            Weight weight = backend.weight(new HostTensor("weight", type, outputs, inputs, data, 1));
+            Tensor in = backend.tensor(8, inputs, "in");
+            MemorySegment rows = arena.allocate(4L * 8 * inputs, 64);
+            for (int i = 0; i < 8 * inputs; i++) {
+                rows.setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) random.nextGaussian());
+            }
+            backend.ops().write(rows, in);
+            float[] all = product(backend, weight, in, arena);
+            for (int row = 0; row < 8; row++) {
+                Tensor one = backend.tensor(1, inputs, "row");
+                backend.ops().write(rows.asSlice(4L * row * inputs, 4L * inputs), one);
+                float[] alone = product(backend, weight, one, arena);
+                assertArrayEquals(alone, Arrays.copyOfRange(all, row * outputs, (row + 1) * outputs), type + ", row " + row);
+            }
+        }
+    }
+
+    private static float[] product(CpuBackend backend, Weight weight, Tensor in, Arena arena) {
+        Tensor out = backend.tensor(in.rows(), weight.outputs(), "out");
+        backend.ops().matmul(weight, in, out);
+        MemorySegment read = arena.allocate(4L * in.rows() * weight.outputs(), 64);
+        backend.ops().read(out, read);
+        return read.toArray(ValueLayout.JAVA_FLOAT);
     }
 
     @Test

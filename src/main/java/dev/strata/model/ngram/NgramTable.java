@@ -19,6 +19,14 @@ public interface NgramTable extends AutoCloseable {
      */
     void read(long[] rows, int count, MemorySegment target);
 
+    /** {@link #read} on a thread of its own, while passes go on; a table that measures them counts only what they wait. */
+    default void readAhead(long[] rows, int count, MemorySegment target) {
+        read(rows, count, target);
+    }
+
+    /** A pass waited for rows that were being read ahead. */
+    default void waited(long nanos) {}
+
     /** Tells that {@code count} rows will be read soon, so that they can be fetched meanwhile; returns at once. */
     default void expect(long[] rows, int count) {}
 
