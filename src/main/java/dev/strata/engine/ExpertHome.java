@@ -152,6 +152,7 @@ final class ExpertHome implements AutoCloseable {
             ExpertSource source,
             @Nullable NgramTable table) {
         Optional<Path> save = Optional.empty();
+        int rows = TierSettings.rowsFromFiles(options, source);
         if (source instanceof TieredExpertSource tiered && tiered.arena() != null && tiered.rest() != null) {
             TierOptions tiers = options.tiers();
             if (tiers.adaptation().swaps() > 0) {
@@ -160,12 +161,12 @@ final class ExpertHome implements AutoCloseable {
                 save = tiers.profileSave();
             }
         }
-        Model model = ModelLoader.load(files, backend, room, source, table);
+        Model model = ModelLoader.load(files, backend, rows == 0 ? room : room.withMaxRows(rows), source, table);
         ExpertHome home = new ExpertHome(source, null, null, null, save);
         if (source instanceof TieredExpertSource tiered && tiered.adapts()) {
             home.keepProfile(() -> java.util.Objects.requireNonNull(tiered.profile()));
         }
-        return new Loaded(model, home, 0, table);
+        return new Loaded(model, home, rows, table);
     }
 
     /** Rows of a pass with which the whole model fits on the device, so that nothing has to be placed; 0: it does not. */

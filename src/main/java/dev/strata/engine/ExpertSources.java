@@ -136,13 +136,17 @@ final class ExpertSources {
             arena.close();
             throw failed;
         }
+        lock(arena);
+        return arena;
+    }
+
+    private static void lock(ExpertArena arena) {
         if (arena.pageKind() != PageKind.RESERVED_HUGE) {
             Outcome lock = arena.lock();
             if (!lock.done()) {
                 LOG.warn("the expert arena is not locked in RAM and may be paged out: {}", lock.reason());
             }
         }
-        return arena;
     }
 
     private static FileExpertSource file(ModelFiles files, List<StoredExperts> stored) {
@@ -171,7 +175,13 @@ final class ExpertSources {
         ExpertProfile profile = profile(options.tiers(), layout);
         ExpertSource rest = ahead(file(files, stored), options);
         try {
-            return TieredExpertSource.budget(rest, profile.ranking(), budget, READERS, progress());
+            TieredExpertSource made =
+                    TieredExpertSource.budget(rest, profile.ranking(), budget, READERS, progress());
+            ExpertArena arena = made.arena();
+            if (arena != null) {
+                lock(arena);
+            }
+            return made;
         } catch (RuntimeException failed) {
             rest.close();
             throw failed;

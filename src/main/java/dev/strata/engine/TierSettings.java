@@ -8,7 +8,9 @@ import dev.strata.config.Variables;
 import dev.strata.decode.MissSettings;
 import dev.strata.decode.PlacementSettings;
 import dev.strata.device.Device;
+import dev.strata.device.ExpertSource;
 import dev.strata.expert.SlotAdaptation;
+import dev.strata.expert.TieredExpertSource;
 import dev.strata.format.ModelFiles;
 import dev.strata.memory.Bytes;
 import dev.strata.model.ModelConfigReader;
@@ -30,6 +32,9 @@ final class TierSettings {
 
     /** Rows from which on the processor has no part in prompts. */
     private static final int SHARED_ROWS = 1024;
+
+    /** Prompt tokens of a pass that reads experts from files. */
+    private static final int ROWS_FROM_FILES = 1024;
 
     /** Float32 values of a row's buffers, in hidden sizes. */
     private static final int ROW_WIDTHS = 42;
@@ -141,6 +146,15 @@ final class TierSettings {
             return options.engine().chunk();
         }
         return setting.chunk().orElse(device == null ? options.engine().chunk() : setting.most());
+    }
+
+    /**
+     * Rows of a pass on the processor when it reads experts from files and nothing was said about their number: every pass reads nearly all of
+     * them, so fewer passes are worth longer pauses for the only sequence; 0: as the options say.
+     */
+    static int rowsFromFiles(Options options, ExpertSource source) {
+        boolean fromFiles = source instanceof TieredExpertSource tiered && tiered.rest() != null;
+        return fromFiles && sizesPasses(options) && options.engine().parallel() == 1 ? ROWS_FROM_FILES : 0;
     }
 
     /** About what one row of a pass takes in activations and scratch memory. */

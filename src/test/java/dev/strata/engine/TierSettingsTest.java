@@ -5,7 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import dev.strata.config.EngineOptions;
 import dev.strata.config.Options;
 import dev.strata.config.Variables;
+import dev.strata.device.ExpertSource;
 import dev.strata.device.fake.FakeDevice;
+import dev.strata.expert.Layouts;
+import dev.strata.expert.PatternSource;
+import dev.strata.expert.TieredExpertSource;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -37,5 +41,17 @@ class TierSettingsTest {
     void processorsReadWhatTheChunkSays() {
         assertEquals(512, TierSettings.chunk(options(EngineOptions.DEFAULTS, Map.of()), null));
         assertEquals(300, TierSettings.chunk(options(EngineOptions.DEFAULTS.withChunk(300), Map.of()), null));
+    }
+
+    @Test
+    void processorsThatReadExpertsFromFilesReadLongerPasses() {
+        ExpertSource pattern = new PatternSource(Layouts.small(1, 2));
+        Options plain = options(EngineOptions.DEFAULTS, Map.of());
+        try (TieredExpertSource files = TieredExpertSource.file(pattern)) {
+            assertEquals(1024, TierSettings.rowsFromFiles(plain, files));
+            assertEquals(
+                    0, TierSettings.rowsFromFiles(options(EngineOptions.DEFAULTS.withChunk(300), Map.of()), files));
+        }
+        assertEquals(0, TierSettings.rowsFromFiles(plain, pattern));
     }
 }
