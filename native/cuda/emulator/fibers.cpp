@@ -4,6 +4,7 @@
 // double-buffered, so that one meeting a use suffices. Stacks are reused from block to block.
 #include "emulator/launcher.h"
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -269,27 +270,37 @@ void load(uint32_t out[4], const void* shared, bool transposed) {
     }
 }
 
+// A lane's part of both operands, converted once for the lanes that read it.
 struct Operands {
-    uint32_t a[4], b[2];
+    float a[4][2], b[2][2];
 };
+static_assert(sizeof(Operands) <= STRIDE);
 
 float as_bf16(uint32_t bits) { return float_of(bits << 16); }
 float as_f16(uint32_t bits) { return from_half((uint16_t)bits); }
 
 template <float (*CONVERT)(uint32_t)>
 void multiply(float c[4], const uint32_t a[4], uint32_t b0, uint32_t b1) {
-    Operands mine{{a[0], a[1], a[2], a[3]}, {b0, b1}};
+    Operands mine;
+    for (int half = 0; half < 2; half++) {
+        for (int i = 0; i < 4; i++) {
+            mine.a[i][half] = CONVERT(a[i] >> (16 * half) & 0xffff);
+        }
+        mine.b[0][half] = CONVERT(b0 >> (16 * half) & 0xffff);
+        mine.b[1][half] = CONVERT(b1 >> (16 * half) & 0xffff);
+    }
     const unsigned char* all = exchange(&mine, sizeof mine);
     int lane = thread_index.x & 31;
     for (int i = 0; i < 4; i++) {
         int row = lane / 4 + 8 * (i / 2), column = 2 * (lane % 4) + i % 2;
+        const unsigned char* left = all + 4 * (row % 8) * STRIDE + offsetof(Operands, a) + row / 8 * sizeof(float[2]);
+        const unsigned char* right = all + 4 * column * STRIDE + offsetof(Operands, b);
         double sum = c[i];
         for (int k = 0; k < 16; k++) {
-            Operands left = lane_value<Operands>(all, 4 * (row % 8) + (k % 8) / 2);
-            Operands right = lane_value<Operands>(all, 4 * column + (k % 8) / 2);
-            uint32_t x = left.a[row / 8 + 2 * (k / 8)] >> (16 * (k % 2)) & 0xffff;
-            uint32_t y = right.b[k / 8] >> (16 * (k % 2)) & 0xffff;
-            sum += (double)CONVERT(x) * CONVERT(y);
+            float x, y;
+            std::memcpy(&x, left + k % 8 / 2 * STRIDE + (2 * (k / 8) * 2 + k % 2) * sizeof(float), sizeof x);
+            std::memcpy(&y, right + k % 8 / 2 * STRIDE + (k / 8 * 2 + k % 2) * sizeof(float), sizeof y);
+            sum += (double)x * y;
         }
         c[i] = (float)sum;
     }
