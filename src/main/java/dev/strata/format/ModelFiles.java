@@ -36,6 +36,11 @@ public interface ModelFiles extends AutoCloseable {
 
     Optional<TensorEntry> find(String name);
 
+    /** A shape in the container's own order: GGUF names the innermost dimension first. */
+    default String written(List<Long> shape) {
+        return (container() == Container.GGUF ? shape.reversed() : shape).toString();
+    }
+
     /** The tensor's bytes, mapped read-only. Valid until the files are closed. */
     MemorySegment data(TensorEntry tensor);
 

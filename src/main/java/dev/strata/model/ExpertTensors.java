@@ -107,7 +107,8 @@ public final class ExpertTensors {
             at += bytes;
         }
         if (at > stride || tensor.bytes() != experts * stride) {
-            throw new ModelFormatException(files.path() + ": tensor " + tensor.name() + " has shape " + tensor.shape()
+            throw new ModelFormatException(files.path() + ": tensor " + tensor.name() + " has shape "
+                    + files.written(tensor.shape())
                     + ", expected " + experts + " experts of at least " + at + " bytes");
         }
         boolean fused = files.find(prefix + "ffn_gate_up_exps.scale").isPresent();
@@ -233,7 +234,7 @@ public final class ExpertTensors {
         TensorEntry entry = tensor.get();
         if (entry.type() != QuantType.F32 || (entry.elements() != 1 && entry.elements() != experts)) {
             throw new ModelFormatException(files.path() + ": tensor " + entry.name() + " is " + entry.type() + " "
-                    + entry.shape() + ", expected F32 factors of 1 or " + experts + " experts");
+                    + files.written(entry.shape()) + ", expected F32 factors of 1 or " + experts + " experts");
         }
         MemorySegment data = files.data(entry);
         for (int expert = 0; expert < experts; expert++) {
@@ -249,7 +250,8 @@ public final class ExpertTensors {
     private void checkShape(TensorEntry tensor, List<Long> expected) {
         if (!tensor.shape().equals(expected)) {
             throw new ModelFormatException(
-                    files.path() + ": tensor " + tensor.name() + ": expected " + expected + " got " + tensor.shape());
+                    files.path() + ": tensor " + tensor.name() + " at offset " + tensor.offset() + ": expected "
+                            + files.written(expected) + " got " + files.written(tensor.shape()));
         }
     }
 

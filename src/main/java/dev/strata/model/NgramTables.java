@@ -84,7 +84,7 @@ public final class NgramTables {
         for (TensorEntry tensor : tensors) {
             if (tensor.rowElements() != ngram.rowElements() || tensor.type() != type) {
                 throw new ModelFormatException(files.path() + ": tensor " + tensor.name() + " is " + tensor.type() + " "
-                        + tensor.shape() + ", expected " + type + " rows of " + ngram.rowElements());
+                        + files.written(tensor.shape()) + ", expected " + type + " rows of " + ngram.rowElements());
             }
         }
         RowFormat format = tensors.getFirst().dtype().equals("F8_E4M3")
@@ -213,7 +213,8 @@ public final class NgramTables {
                         files.path() + ": tensor " + whole + "_scale of the FP8 n-gram table is missing"));
         float[] value = new float[1];
         if (scale.elements() != 1) {
-            throw new ModelFormatException(files.path() + ": tensor " + scale.name() + " has shape " + scale.shape()
+            throw new ModelFormatException(files.path() + ": tensor " + scale.name() + " has shape "
+                    + files.written(scale.shape())
                     + ", expected one factor");
         }
         Quants.decode(scale.type(), files.data(scale), 0, value, 0, 1);

@@ -178,7 +178,8 @@ final class Weights {
     HostTensor parameter(Role role, int layer, int rows, int columns) {
         TensorEntry entry = require(role, layer);
         if (entry.elements() != (long) rows * columns) {
-            throw new ModelFormatException(files.path() + ": tensor " + entry.name() + " has shape " + entry.shape()
+            throw new ModelFormatException(files.path() + ": tensor " + entry.name() + " has shape "
+                    + files.written(entry.shape())
                     + ", expected " + rows * columns + " values");
         }
         float[] values = new float[rows * columns];
@@ -212,8 +213,9 @@ final class Weights {
 
     private void checkShape(TensorEntry entry, int outputs, int inputs) {
         if (entry.rowElements() != inputs || entry.elements() != (long) outputs * inputs) {
-            throw new ModelFormatException(files.path() + ": tensor " + entry.name() + " has shape " + entry.shape()
-                    + ", expected [" + outputs + ", " + inputs + "]");
+            throw new ModelFormatException(files.path() + ": tensor " + entry.name() + " has shape "
+                    + files.written(entry.shape())
+                    + ", expected " + files.written(List.of((long) outputs, (long) inputs)));
         }
     }
 

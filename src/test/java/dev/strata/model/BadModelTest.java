@@ -27,6 +27,7 @@ class BadModelTest {
         "gguf/missing_expert_count.gguf, qwen3moe.expert_count",
         "gguf/unknown_arch.gguf, nosucharch",
         "gguf/expert_shape.gguf, blk.0.ffn_up_exps.weight",
+        "gguf/expert_shape.gguf, 'expected [32, 32, 4] got [32, 32, 3]'",
         "gguf/nan_scale.gguf, blk.0.ffn_up_exps.weight",
         "gguf/inf_scale.gguf, blk.0.ffn_down_exps.weight",
         "safetensors/config_missing_num_experts, num_experts"

@@ -72,6 +72,25 @@ final class HttpRulesTest {
     }
 
     @Test
+    void aClientThatAsksBeforeItSendsHearsWhy() throws Exception {
+        try (TestServer server = TestServer.start(
+                FakeInferenceService.hello(),
+                options -> options.withLimits(options.limits().with(limits -> limits.bodyBytes = 1000)))) {
+            String head = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+            for (String[] one : new String[][] {
+                {"100-continue", "2000", "413 ", "larger than 1000 bytes"},
+                {"miracles", "10", "417 ", "100-continue"}
+            }) {
+                try (RawClient client = new RawClient(server.server.port())) {
+                    client.send(head + "Content-Length: " + one[1] + "\r\nExpect: " + one[0] + "\r\n\r\n");
+                    String answer = client.readUntil("}}");
+                    assertTrue(answer.startsWith("HTTP/1.1 " + one[2]) && answer.contains(one[3]), answer);
+                }
+            }
+        }
+    }
+
+    @Test
     void aClientThatIsStillSendingSeesItsRefusal() throws Exception {
         try (TestServer server = TestServer.start(
                         FakeInferenceService.hello(),

@@ -4,6 +4,7 @@ import dev.strata.api.ApiError;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelPipeline;
 import io.netty.channel.socket.DuplexChannel;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.FullHttpResponse;
@@ -12,10 +13,12 @@ import io.netty.handler.codec.http.HttpMessage;
 import io.netty.handler.codec.http.HttpObjectAggregator;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpServerKeepAliveHandler;
+import io.netty.handler.codec.http.HttpStatusClass;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.ssl.SslHandler;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Collects request bodies; one that is too large gets a JSON answer and a closed connection. What still comes of it is thrown away for a while: closing at once
@@ -30,21 +33,41 @@ final class BodyAggregator extends HttpObjectAggregator {
 
     @Override
     protected void handleOversizedMessage(ChannelHandlerContext context, HttpMessage oversized) {
-        ApiError error = new ApiError(
-                ApiError.Kind.INVALID_REQUEST,
-                "request_too_large",
-                "The request body is larger than " + maxContentLength() + " bytes",
-                null);
-        byte[] body = Json.bytes(ErrorBody.openAi(413, error));
-        FullHttpResponse response = new DefaultFullHttpResponse(
-                HttpVersion.HTTP_1_1, HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE, Unpooled.wrappedBuffer(body));
-        response.headers()
-                .set(HttpHeaderNames.CONTENT_TYPE, "application/json")
-                .set(HttpHeaderNames.CONNECTION, "close")
-                .setInt(HttpHeaderNames.CONTENT_LENGTH, body.length);
+        FullHttpResponse response = refusal(HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE);
+        response.headers().set(HttpHeaderNames.CONNECTION, "close");
         // Written below the keep-alive handler, which would close the connection right after it.
         ChannelHandlerContext below = context.pipeline().context(HttpServerKeepAliveHandler.class);
         (below == null ? context : below).writeAndFlush(response).addListener(_ -> closeSoon(context));
+    }
+
+    /** What a client hears that asks before it sends its body: a refusal has a JSON body too. */
+    @Override
+    protected @Nullable Object newContinueResponse(HttpMessage start, int maxBytes, ChannelPipeline pipeline) {
+        Object answer = super.newContinueResponse(start, maxBytes, pipeline);
+        if (answer instanceof FullHttpResponse response
+                && response.status().codeClass() == HttpStatusClass.CLIENT_ERROR) {
+            response.release();
+            return refusal(response.status());
+        }
+        return answer;
+    }
+
+    private FullHttpResponse refusal(HttpResponseStatus status) {
+        boolean tooLarge = status.equals(HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE);
+        ApiError error = new ApiError(
+                ApiError.Kind.INVALID_REQUEST,
+                tooLarge ? "request_too_large" : "unknown_expectation",
+                tooLarge
+                        ? "The request body is larger than " + maxContentLength() + " bytes"
+                        : "The only expectation that is met is 100-continue",
+                null);
+        byte[] body = Json.bytes(ErrorBody.openAi(status.code(), error));
+        FullHttpResponse response =
+                new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, Unpooled.wrappedBuffer(body));
+        response.headers()
+                .set(HttpHeaderNames.CONTENT_TYPE, "application/json")
+                .setInt(HttpHeaderNames.CONTENT_LENGTH, body.length);
+        return response;
     }
 
     private static void closeSoon(ChannelHandlerContext context) {
