@@ -148,6 +148,15 @@ public record SafetensorsHeader(List<TensorEntry> tensors, Map<String, String> m
         return List.copyOf(values);
     }
 
+    private static ModelFormatException misplaced(
+            MappedFile file, TensorEntry tensor, String how, @Nullable TensorEntry before, long dataOffset) {
+        long end = before == null ? 0 : before.offset() + before.bytes() - dataOffset;
+        return error(
+                file,
+                "the offsets of tensor " + tensor.name() + " begin at " + (tensor.offset() - dataOffset) + ", " + how + " "
+                        + (before == null ? "the header" : "tensor " + before.name()) + ", which ends at " + end);
+    }
+
     private static TensorEntry entry(MappedFile file, String name, Described tensor, long dataOffset) {
         if (tensor.dtype == null || tensor.shape == null || tensor.offsets == null || tensor.offsets.size() != 2) {
             throw error(file, "tensor " + name + " lacks its dtype, shape or pair of data_offsets");
@@ -183,23 +192,26 @@ public record SafetensorsHeader(List<TensorEntry> tensors, Map<String, String> m
     }
 
     private static void rejectOverlapsAndHoles(MappedFile file, List<TensorEntry> tensors, long dataOffset) {
+        // A tensor that lies over another one left a hole where it belongs; the overlap names the one at fault.
+        for (int i = 1; i < tensors.size(); i++) {
+            TensorEntry before = tensors.get(i - 1);
+            if (tensors.get(i).offset() < before.offset() + before.bytes()) {
+                throw misplaced(file, tensors.get(i), "inside", before, dataOffset);
+            }
+        }
         long end = dataOffset;
-        String before = "the header";
-        for (TensorEntry tensor : tensors) {
+        for (int i = 0; i < tensors.size(); i++) {
+            TensorEntry tensor = tensors.get(i);
             if (tensor.offset() != end) {
-                throw error(
-                        file,
-                        "the offsets of tensor " + tensor.name() + " begin at " + (tensor.offset() - dataOffset)
-                                + (tensor.offset() < end ? ", inside " : ", leaving a hole after ") + before
-                                + ", which ends at " + (end - dataOffset));
+                throw misplaced(file, tensor, "leaving a hole after", i == 0 ? null : tensors.get(i - 1), dataOffset);
             }
             end = tensor.offset() + tensor.bytes();
-            before = "tensor " + tensor.name();
         }
         if (end != file.size()) {
             throw error(
                     file,
-                    "the file size is " + file.size() + " but " + before + " ends at " + end
+                    "the file size is " + file.size() + " but "
+                            + (tensors.isEmpty() ? "the header" : "tensor " + tensors.getLast().name()) + " ends at " + end
                             + "; the bytes after it belong to no tensor");
         }
     }
