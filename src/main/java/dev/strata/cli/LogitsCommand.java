@@ -5,7 +5,6 @@ import dev.strata.config.Options;
 import dev.strata.engine.LogitsRun;
 import dev.strata.engine.ModelSession;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -52,11 +51,12 @@ final class LogitsCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        int[] tokens = TokenArray.parse(Files.readString(tokensFile), tokensFile.toString());
+        int[] tokens = TokenArray.parse(IoErrors.text(tokensFile), tokensFile.toString());
         Options plain =
                 flags.options(Requests.forOneText(tokens.length, chunk).withDeterministic(deterministic), List.of());
         Options options = plain.withTiers(tiers.options(plain.variables()));
         try (ModelSession session = ModelSession.open(options)) {
+            TokenArray.check(tokens, session.model().config().vocabulary(), tokensFile.toString());
             LogitsRun.write(session, tokens, chunk, out);
         }
         spec.commandLine().getOut().println(out + ": logits of " + tokens.length + " positions");

@@ -104,7 +104,7 @@ final class ServerFlags {
         Path file = apiKeyFile;
         if (file != null) {
             try {
-                for (String line : Files.readAllLines(file)) {
+                for (String line : IoErrors.lines(file)) {
                     if (!line.isBlank() && !line.startsWith("#")) {
                         keys.add(line.strip());
                     }

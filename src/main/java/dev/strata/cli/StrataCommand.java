@@ -113,10 +113,12 @@ public final class StrataCommand implements Callable<Integer> {
         }
         if (error instanceof ModelFormatException
                 || error instanceof TemplateException
-                || error instanceof DeviceException
-                || error instanceof IOException
-                || error instanceof UncheckedIOException) {
+                || error instanceof DeviceException) {
             command.getErr().println("strata: " + error.getMessage());
+            return CommandLine.ExitCode.SOFTWARE;
+        }
+        if (error instanceof IOException || error instanceof UncheckedIOException) {
+            command.getErr().println("strata: " + IoErrors.message(error));
             return CommandLine.ExitCode.SOFTWARE;
         }
         throw error;

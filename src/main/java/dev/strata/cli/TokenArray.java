@@ -32,4 +32,14 @@ final class TokenArray {
         }
         return tokens.stream().mapToInt(Integer::intValue).toArray();
     }
+
+    /** Throws {@link ConfigurationException} naming {@code source} when a token is not in the model's vocabulary. */
+    static void check(int[] tokens, int vocabulary, String source) {
+        for (int token : tokens) {
+            if (token < 0 || token >= vocabulary) {
+                throw new ConfigurationException(
+                        source + " holds token " + token + ", which is not in the vocabulary of " + vocabulary);
+            }
+        }
+    }
 }

@@ -7,7 +7,6 @@ import dev.strata.tokenizer.TokenizerLoader;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -55,7 +54,9 @@ final class TokenizeCommand implements Callable<Integer> {
         try (ModelFiles files = ModelFileOpener.open(flags.path())) {
             Tokenizer tokenizer = TokenizerLoader.load(files);
             if (decode) {
-                out.println(tokenizer.decode(TokenArray.parse(input, "the text")));
+                int[] ids = TokenArray.parse(input, "the text");
+                TokenArray.check(ids, tokenizer.vocabularySize(), "the text");
+                out.println(tokenizer.decode(ids));
                 return 0;
             }
             List<Integer> ids = new ArrayList<>();
@@ -76,7 +77,7 @@ final class TokenizeCommand implements Callable<Integer> {
     private String input() throws IOException {
         Path from = file;
         if (from != null) {
-            return Files.readString(from);
+            return IoErrors.text(from);
         }
         String given = text;
         return given != null ? given : new String(System.in.readAllBytes(), StandardCharsets.UTF_8);

@@ -104,6 +104,28 @@ class ModelVerbsTest {
     }
 
     @Test
+    void filesThatCannotBeReadAreToldInWords() throws IOException {
+        Path out = folder.resolve("logits.safetensors");
+        Path tokens = folder.resolve("tokens.json");
+        String[] logits = {"logits", "--model", SMALL, "--tokens-file", tokens.toString(), "--out", out.toString()};
+        Run absent = run(logits);
+        assertEquals(1, absent.code);
+        assertEquals("strata: " + tokens + ": no such file or folder", absent.err.strip());
+        Files.write(tokens, new byte[] {(byte) 0xff, (byte) 0xfe});
+        Run binary = run(logits);
+        assertEquals(1, binary.code);
+        assertEquals("strata: " + tokens + ": is not text in UTF-8", binary.err.strip());
+        Files.writeString(tokens, "[1, 999999]");
+        Run foreign = run(logits);
+        assertEquals(2, foreign.code);
+        assertTrue(foreign.err.contains(tokens + " holds token 999999, which is not in the vocabulary"), foreign.err);
+        assertFalse(Files.exists(out));
+        Run decoded = run("tokenize", "--decode", "[999999]");
+        assertEquals(2, decoded.code);
+        assertTrue(decoded.err.contains("the text holds token 999999"), decoded.err);
+    }
+
+    @Test
     void mistakesLeaveNoFile() {
         Path target = folder.resolve("none.gguf");
         Run types = run("convert", SMALL, target.toString(), "--types", "Q7_0");
