@@ -29,6 +29,7 @@ import io.netty.util.ResourceLeakDetector;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.channels.UnresolvedAddressException;
 import java.time.Duration;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -170,7 +171,8 @@ public final class HttpServer implements AutoCloseable {
         if (cause != null) {
             loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).awaitUninterruptibly();
             throw new IOException(
-                    "Can't listen on " + options.host() + ":" + options.port() + " (" + cause.getMessage()
+                    "Can't listen on " + options.host() + ":" + options.port() + " ("
+                            + (cause instanceof UnresolvedAddressException ? "no such address" : cause.getMessage())
                             + "): choose another address with --host and --port",
                     cause);
         }
