@@ -111,8 +111,8 @@ final class FileTierBench {
     }
 
     private void run() throws IOException {
-        System.out.println("| what | tok/s | GB/s | of the drive | requests | mean MiB | read / unique | past the cache |");
-        System.out.println("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+        System.out.println("| what | tok/s | GB/s | of the drive | requests | mean MiB | read / unique | past the cache | processor s/GB |");
+        System.out.println("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
         ceiling();
         prompt("mapped file, 8K chunks", false, 8, 0, true, stacked, 1);
         for (int batch : new int[] {8, 1, 4, 16}) {
@@ -129,18 +129,30 @@ final class FileTierBench {
         }
     }
 
-    /** What the drive gives alone; measured before and after the arms, the better counts. */
+    /** What the drive gives alone; measured before the arms, and again behind them so that a drift shows. */
     private void ceiling() {
         for (int kib : CEILING_KIB) {
+            double before = processorSeconds();
             double rate = DriveProbe.rate(file, kib << 10, depth, Math.min(bytes, 2L << 30));
             ceiling.merge(kib, rate, Math::max);
             System.out.printf(
                     Locale.ROOT,
-                    "| drive alone, %d readers | | %.2f | | | %.1f | | |%n",
+                    "| drive alone, %d readers | | %.2f | | | %.1f | | | %.2f |%n",
                     depth,
                     rate / 1e9,
-                    kib / 1024.0);
+                    kib / 1024.0,
+                    (processorSeconds() - before) * 1e9 / Math.min(bytes, 2L << 30));
         }
+    }
+
+    /** What the process took of the processors; load of others does not show in it. */
+    private static double processorSeconds() {
+        return ProcessHandle.current()
+                        .info()
+                        .totalCpuDuration()
+                        .orElse(java.time.Duration.ZERO)
+                        .toMillis()
+                / 1e3;
     }
 
     private void write() throws IOException {
@@ -239,6 +251,7 @@ final class FileTierBench {
                     pass(placement, layout, streams);
                 }
                 ReadCounters.Snapshot before = counters.snapshot();
+                double processor = processorSeconds();
                 long start = System.nanoTime();
                 for (int pass = 0; pass < passes; pass++) {
                     if (pass + 1 < passes) {
@@ -251,6 +264,7 @@ final class FileTierBench {
                         name,
                         name.contains("32K") ? PASSES * ROWS / seconds : passes * ROWS / seconds,
                         seconds,
+                        processorSeconds() - processor,
                         counters.snapshot().since(before),
                         passes * fileBytes(placement, source, layout));
             } else {
@@ -291,6 +305,7 @@ final class FileTierBench {
         })) {
             for (int answer = 1; answer <= 3; answer++) {
                 ReadCounters.Snapshot before = counters.snapshot();
+                double processor = processorSeconds();
                 long start = System.nanoTime();
                 int token = 0;
                 while (token < tokens && System.nanoTime() - start < ANSWER_NANOS) {
@@ -303,6 +318,7 @@ final class FileTierBench {
                         String.format(Locale.ROOT, "%s, answer %d of %d tokens", name, answer, token),
                         token / seconds,
                         seconds,
+                        processorSeconds() - processor,
                         read,
                         read.usefulBytes());
             }
@@ -322,9 +338,10 @@ final class FileTierBench {
         return total;
     }
 
-    private void row(String name, double tokens, double seconds, ReadCounters.Snapshot read, long unique) {
+    private void row(
+            String name, double tokens, double seconds, double processor, ReadCounters.Snapshot read, long unique) {
         if (read.requests() == 0) {
-            System.out.printf(Locale.ROOT, "| %s | %.1f | %.2f | | | | | 0 %% |%n", name, tokens, unique / 1e9 / seconds);
+            System.out.printf(Locale.ROOT, "| %s | %.1f | %.2f | | | | | 0 %% | %.2f |%n", name, tokens, unique / 1e9 / seconds, processor * 1e9 / Math.max(1, unique));
             return;
         }
         double mean = read.bytes() / (double) read.requests();
@@ -340,7 +357,7 @@ final class FileTierBench {
         }
         System.out.printf(
                 Locale.ROOT,
-                "| %s | %.1f | %.2f | %.0f %% | %d | %.1f | %.3f | %.0f %% |%n",
+                "| %s | %.1f | %.2f | %.0f %% | %d | %.1f | %.3f | %.0f %% | %.2f |%n",
                 name,
                 tokens,
                 rate / 1e9,
@@ -348,7 +365,8 @@ final class FileTierBench {
                 read.requests(),
                 mean / (1 << 20),
                 read.bytes() / (double) unique,
-                100.0 * read.directBytes() / read.bytes());
+                100.0 * read.directBytes() / read.bytes(),
+                processor * 1e9 / read.bytes());
     }
 
     /** Blobs copied out of a mapping. */
