@@ -19,10 +19,9 @@ final class IoErrors {
 
     /** What went wrong, with the file and the reason. */
     static String message(Exception error) {
-        if (error instanceof UncheckedIOException unchecked) {
-            String cause = message(unchecked.getCause());
+        if (error instanceof UncheckedIOException && error.getCause() instanceof IOException cause) {
             String own = String.valueOf(error.getMessage());
-            return own.equals(unchecked.getCause().toString()) ? cause : own + ": " + cause;
+            return own.equals(cause.toString()) ? message(cause) : own + ": " + message(cause);
         }
         if (error instanceof FileSystemException failure && failure.getReason() == null) {
             return failure.getFile() + ": " + reason(failure);
