@@ -5,13 +5,11 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import dev.strata.config.Options;
 import dev.strata.decode.DevicePlacement;
 import dev.strata.decode.ExpertTiers;
+import dev.strata.decode.NoProducts;
 import dev.strata.device.Backend;
 import dev.strata.device.Device;
-import dev.strata.device.ExpertGroups;
 import dev.strata.device.ExpertLayout;
-import dev.strata.device.Routing;
 import dev.strata.device.Stream;
-import dev.strata.device.Tensor;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.ArenaPinner;
 import dev.strata.expert.ExpertArena;
@@ -140,7 +138,7 @@ public final class LinkBenchmark {
         placement.beginPass(ROWS, stream);
         try {
             for (int layer = 0; layer < layout.layers(); layer++) {
-                placement.products(layer, new Nothing(stream));
+                placement.products(layer, new NoProducts(stream, ROWS));
             }
         } finally {
             placement.endPass(stream);
@@ -149,36 +147,5 @@ public final class LinkBenchmark {
 
     private static double seconds(long start) {
         return (System.nanoTime() - start) / 1e9;
-    }
-
-    /** Products that compute nothing. */
-    private record Nothing(Stream stream) implements ExpertGroups {
-        @Override
-        public int rows() {
-            return ROWS;
-        }
-
-        @Override
-        public Routing routing() {
-            throw new UnsupportedOperationException("streams do not depend on the router");
-        }
-
-        @Override
-        public Tensor input() {
-            throw new UnsupportedOperationException("nothing is computed");
-        }
-
-        @Override
-        public boolean capturing() {
-            return false;
-        }
-
-        @Override
-        public void run(int first, int count) {}
-
-        @Override
-        public Tensor results() {
-            throw new UnsupportedOperationException("nothing is computed");
-        }
     }
 }

@@ -3,6 +3,7 @@ package dev.strata.decode;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertSource;
 import dev.strata.device.ExpertView;
+import dev.strata.device.Stream;
 import dev.strata.device.fake.FakeDevice;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.BlobSlices;
@@ -244,7 +245,8 @@ final class FileTierBench {
                 source.arena() == null ? layout : source.arena().arenaLayout());
         try (FakeDevice device = FakeDevice.threaded(1L << 30).withoutCalls().withoutLargeCopies();
                 DevicePlacement placement = ExpertTiers.place(device, source, none, profile, settings);
-                FakeStreams streams = new FakeStreams(device)) {
+                Stream stream = device.newStream("products")) {
+            NoProducts streams = new NoProducts(stream, ROWS);
             if (answer == 0) {
                 if (source.rest() instanceof FileReads) {
                     // The first pass touches the read buffers, which a server does once.
@@ -273,7 +275,7 @@ final class FileTierBench {
         }
     }
 
-    private static void pass(DevicePlacement placement, ArenaLayout layout, FakeStreams streams) {
+    private static void pass(DevicePlacement placement, ArenaLayout layout, NoProducts streams) {
         placement.enter(ROWS, streams.stream());
         placement.beginPass(ROWS, streams.stream());
         for (int layer = 0; layer < layout.layers(); layer++) {

@@ -4,19 +4,9 @@ import dev.strata.device.ExpertGroups;
 import dev.strata.device.Routing;
 import dev.strata.device.Stream;
 import dev.strata.device.Tensor;
-import dev.strata.device.fake.FakeDevice;
 
-/** Products of streamed passes that compute nothing. */
-record FakeStreams(Stream stream) implements ExpertGroups, AutoCloseable {
-    FakeStreams(FakeDevice device) {
-        this(device.newStream("products"));
-    }
-
-    @Override
-    public int rows() {
-        return 8192;
-    }
-
+/** Products of streamed passes that compute nothing: what remains is how fast experts come. */
+public record NoProducts(Stream stream, int rows) implements ExpertGroups {
     @Override
     public Routing routing() {
         throw new UnsupportedOperationException("streams do not depend on the router");
@@ -38,10 +28,5 @@ record FakeStreams(Stream stream) implements ExpertGroups, AutoCloseable {
     @Override
     public Tensor results() {
         throw new UnsupportedOperationException("nothing is computed");
-    }
-
-    @Override
-    public void close() {
-        stream.close();
     }
 }
