@@ -13,6 +13,8 @@ public final class Main {
         System.setProperty("org.bytedeco.javacpp.nopointergc", "true");
         System.setProperty("org.bytedeco.javacpp.maxBytes", "0");
         System.setProperty("org.bytedeco.javacpp.maxPhysicalBytes", "0");
+        // Two threads may start logging at once; no line is lost by it, and the library need not explain that.
+        System.setProperty("slf4j.internal.verbosity", "ERROR");
         if (arguments.length > 0 && arguments[0].equals("--serve")) {
             // Found and linked while the command line is read.
             Thread.ofPlatform().name("strata-prepare").daemon().start(Backends::whyNoCpu);
