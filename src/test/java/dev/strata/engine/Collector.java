@@ -103,6 +103,10 @@ final class Collector implements DeltaListener {
         throw new AssertionError("choice " + choice + " has not finished: " + error);
     }
 
+    synchronized boolean hasFailed() {
+        return error != null;
+    }
+
     synchronized ApiError error() {
         ApiError failure = error;
         if (failure == null) {

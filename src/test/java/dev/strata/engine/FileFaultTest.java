@@ -5,18 +5,26 @@ import static dev.strata.engine.EngineFixture.request;
 import static dev.strata.engine.EngineFixture.tokens;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.strata.api.InferenceService;
 import dev.strata.api.ModelInfo;
 import dev.strata.config.BackendChoice;
 import dev.strata.config.EngineOptions;
 import dev.strata.config.SamplingDefaults;
+import dev.strata.cpu.CpuBackend;
+import dev.strata.cpu.CpuSettings;
 import dev.strata.device.Backend;
 import dev.strata.device.KvFormat;
 import dev.strata.device.reference.ReferenceBackend;
+import dev.strata.expert.ArenaLayout;
+import dev.strata.expert.ExpertProfile;
 import dev.strata.expert.FakeFile;
 import dev.strata.expert.FileExpertSource;
 import dev.strata.expert.FileSources;
+import dev.strata.expert.LoadProgress;
+import dev.strata.expert.SlotAdaptation;
+import dev.strata.expert.TieredExpertSource;
 import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
 import dev.strata.format.PackedFixture;
@@ -46,12 +54,18 @@ class FileFaultTest {
     /** An engine over a small model whose experts are read from {@link #file}. */
     private static final class Served implements AutoCloseable {
         final ModelFiles files;
-        final Backend backend = ReferenceBackend.create(1);
+        final Backend backend;
         final FakeFile file;
         final FileExpertSource source;
         final Engine engine;
 
         Served() throws IOException {
+            this(ReferenceBackend.create(1), false);
+        }
+
+        /** @param following whether half of the experts lie in RAM and follow their use */
+        Served(Backend backend, boolean following) throws IOException {
+            this.backend = backend;
             Path path = folder.resolve("model.gguf");
             if (!Files.exists(path)) {
                 PackedFixture.unpack(Path.of("src/test/resources/golden/gguf/qwen3_next/model.gguf.planes.gz"), path);
@@ -65,7 +79,7 @@ class FileFaultTest {
                     EngineParts.slots(OPTIONS, ModelConfigReader.read(files).architecture()),
                     KvFormat.F32,
                     false);
-            Model model = ModelLoader.load(files, backend, room, source, null);
+            Model model = ModelLoader.load(files, backend, room, following ? following(source) : source, null);
             ModelInfo info = new ModelInfo(
                     "small",
                     List.of(),
@@ -92,6 +106,15 @@ class FileFaultTest {
                     () -> {},
                     model);
             engine.start();
+        }
+
+        private static TieredExpertSource following(FileExpertSource rest) {
+            ArenaLayout layout = ArenaLayout.of(rest);
+            long budget = layout.dataBytes() / 2 + layout.maxStride() + layout.layers() * 4096L;
+            TieredExpertSource source = TieredExpertSource.budget(
+                    rest, ExpertProfile.even(layout).ranking(), budget, 1, LoadProgress.NONE);
+            source.followUse(ExpertProfile.even(layout), SlotAdaptation.DEFAULTS);
+            return source;
         }
 
         Collector run(int seed) {
@@ -161,6 +184,23 @@ class FileFaultTest {
             }
             served.file.failing(0, 0);
             assertEquals(expected, served.text(3));
+        }
+    }
+
+    /** Reads that fail at any point leave the experts in RAM what they say they are. */
+    @Test
+    void aBrokenDriveSpoilsNothingInRam() throws IOException {
+        assumeTrue(CpuBackend.isAvailable(), CpuBackend.reason());
+        try (Served served = new Served(CpuBackend.create(CpuSettings.standard().withThreads(1)), true)) {
+            String expected = served.text(3);
+            int failed = 0;
+            for (int after = 0; after < 60; after += 4) {
+                served.file.failing(after, Integer.MAX_VALUE);
+                failed += served.run(3).hasFailed() ? 1 : 0;
+                served.file.failing(0, 0);
+                assertEquals(expected, served.text(3));
+            }
+            assertTrue(failed > 0);
         }
     }
 
