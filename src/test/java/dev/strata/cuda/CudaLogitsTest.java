@@ -50,7 +50,8 @@ class CudaLogitsTest {
             LogitsRunner runner = new LogitsRunner(model);
             int[] prompt = GoldenLogits.read(folder).get(Cards.real() ? 3 : 0).prompt();
             float[][] whole = runner.append(prompt, 256);
-            for (int chunk : new int[] {256, 13, 1}) {
+            // Emulated, a pass can't differ from itself.
+            for (int chunk : Cards.real() ? new int[] {256, 13, 1} : new int[] {13, 1}) {
                 runner.restart();
                 float[][] again = runner.append(prompt, chunk);
                 for (int i = 0; i < prompt.length; i++) {

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.strata.device.reference.ReferenceBackend;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -18,6 +20,9 @@ import org.junit.jupiter.api.TestInstance;
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 public abstract class OpsContract {
+    /** Results of the reference by the cases' names, computed once for all suites of a process. */
+    private static final Map<String, float[][]> EXPECTED = new ConcurrentHashMap<>();
+
     private Backend tested;
     private Backend reference;
 
@@ -75,18 +80,24 @@ public abstract class OpsContract {
 
     @TestFactory
     Stream<DynamicTest> agreesWithTheReference() {
-        return cases().stream()
+        List<OpCase> cases = cases();
+        assertEquals(
+                cases.size(),
+                cases.stream().map(OpCase::name).distinct().count(),
+                "cases share a name, and with it a seed and the expected results");
+        return cases.stream()
                 .filter(this::wanted)
                 .map(test -> DynamicTest.dynamicTest(test.name(), () -> check(test)));
     }
 
     private void check(OpCase test) {
         long seed = test.name().hashCode();
-        float[][] expected;
+        float[][] expected = EXPECTED.computeIfAbsent(test.name(), _ -> {
+            try (OpFixture fixture = new OpFixture(reference, seed)) {
+                return test.body().run(fixture);
+            }
+        });
         float[][] actual;
-        try (OpFixture fixture = new OpFixture(reference, seed)) {
-            expected = test.body().run(fixture);
-        }
         try (OpFixture fixture = new OpFixture(tested, seed)) {
             actual = test.body().run(fixture);
         }
