@@ -10,6 +10,8 @@ import dev.strata.config.TierOptions;
 import dev.strata.config.TierOptions.NgramAccess;
 import dev.strata.config.TierOptions.Residence;
 import dev.strata.config.Variables;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -31,13 +33,17 @@ class TierFlagsTest {
                 "STRATA_PCIE_BALANCE", "0",
                 "STRATA_IQ_MT_MIN", "1",
                 "STRATA_ARENA_PIN_GIB", "none"));
-        CommandLine line = new CommandLine(new StrataCommand()).setCaseInsensitiveEnumValuesAllowed(true);
-        line.parseArgs(
-                ("--serve --model m.gguf --expert-cache auto --vram-reserve-mib 2048 --prefill auto:32768 --spec 6"
-                                + " --spec-min-p 0.7 --max-context 262144 --kv int8")
-                        .split(" "));
+        StringWriter told = new StringWriter();
+        int code = StrataCommand.run(
+                ("--serve --model none.gguf --expert-cache auto --vram-reserve-mib 2048 --prefill auto --spec 6 --spec-min-p 0.7"
+                                + " --max-context 262144 --kv int8 --expert-cache 3000 --pcie-frac 0 --adapt-every 1000000")
+                        .split(" "),
+                new PrintWriter(new StringWriter()),
+                new PrintWriter(told, true));
+        assertEquals(CommandLine.ExitCode.USAGE, code);
+        assertTrue(told.toString().contains("none.gguf does not exist"), "only the file is missing: " + told);
         TierOptions identity = options(
-                "--expert-cache 3000 --vram-reserve-mib 2048 --prefill auto --pcie-frac 0 --adapt-every 1000000",
+                "--expert-cache auto --vram-reserve-mib 2048 --prefill auto --expert-cache 3000 --pcie-frac 0 --adapt-every 1000000",
                 variables);
         assertEquals(3000, identity.cacheSlots());
         assertEquals(2048, identity.vramReserveMib());
@@ -120,6 +126,7 @@ class TierFlagsTest {
     private static TierOptions options(String flags, Variables variables) {
         TierFlags parsed = new TierFlags();
         new CommandLine(new Holder(parsed))
+                .setOverwrittenOptionsAllowed(true)
                 .setCaseInsensitiveEnumValuesAllowed(true)
                 .parseArgs(flags.isEmpty() ? new String[0] : flags.split(" "));
         return parsed.options(variables);
