@@ -122,7 +122,8 @@ static inline __m256i bf16Of(__m256i words) {
 // One block outside of whole runs.
 template <class T>
 static inline void bf16Block(const uint8_t* p, int sub, uint16_t* target) {
-    Pair pair = T::unpack(p, sub);
+    const Lookup none{};  // codebook types have whole runs only
+    Pair pair = rowBlock<T>(p, sub, none);
     pair.even = _mm256_sub_epi16(pair.even, _mm256_set1_epi16(T::OFFSET));
     pair.odd = _mm256_sub_epi16(pair.odd, _mm256_set1_epi16(T::OFFSET));
     const __m256i low = _mm256_unpacklo_epi16(pair.even, pair.odd), high = _mm256_unpackhi_epi16(pair.even, pair.odd);

@@ -170,10 +170,12 @@ static inline __attribute__((always_inline)) void bytesRun(const uint8_t* p, con
             }
         }
     } else {
-        __m256 scale = T::scales(p, 8);
+        const __m256 scale = T::scales(p, 8);
+        __m256 own = scale;
+        if constexpr (T::ODD_SIXTEENFOLD) own = _mm256_mul_ps(scale, _mm256_setr_ps(1, 0.0625f, 1, 0.0625f, 1, 0.0625f, 1, 0.0625f));
         STRATA_UNROLL
         for (int r = 0; r < R; r++) {
-            factors[r] = _mm512_castps256_ps512(_mm256_mul_ps(scale, _mm256_loadu_ps(x[r].d + block)));
+            factors[r] = _mm512_castps256_ps512(_mm256_mul_ps(own, _mm256_loadu_ps(x[r].d + block)));
             if constexpr (T::OFFSET != 0) minSums[r] = _mm256_fnmadd_ps(scale, _mm256_loadu_ps(x[r].s + block), minSums[r]);
         }
         if constexpr (T::HAS_MIN) {

@@ -72,16 +72,6 @@ struct Run {
     __m256 first[R], second[R];  // blocks 0-3 and 4-7
 };
 
-// A codebook type's indexes of the stored block at p. They are to be loaded from there: the compiler would extract them from vectors at
-// two operations each.
-template <class T>
-static inline __attribute__((always_inline)) void prepareLookup(const uint8_t* p, Lookup* work) {
-    if constexpr (T::GRID) {
-        T::prepare(p, work);
-        asm volatile("" : "+m"(*work));
-    }
-}
-
 template <class T, int R>
 static inline __attribute__((always_inline)) void startRun(const uint8_t* p, int n, const Row* x, int block, Run<T, R>* run,
                                                            __m256* minSums) {

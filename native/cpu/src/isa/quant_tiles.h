@@ -11,8 +11,8 @@ namespace strata::STRATA_NS {
 
 static_assert(NV == 2);
 
-// 8 rows of 8 pairs to 8 pairs of 8 rows; pair i goes to target + i * stride.
-static inline void transpose8(const __m256i* in, int32_t* target, int stride) {
+// 8 rows of 8 words of 32 bits to 8 words of 8 rows.
+static inline void transpose8(const __m256i* in, __m256i* out) {
     __m256i t[8], u[8];
     STRATA_UNROLL
     for (int i = 0; i < 4; i++) {
@@ -28,18 +28,19 @@ static inline void transpose8(const __m256i* in, int32_t* target, int stride) {
     }
     STRATA_UNROLL
     for (int i = 0; i < 4; i++) {
-        _mm256_storeu_si256((__m256i*)(target + i * stride), _mm256_permute2x128_si256(u[i], u[i + 4], 0x20));
-        _mm256_storeu_si256((__m256i*)(target + (i + 4) * stride), _mm256_permute2x128_si256(u[i], u[i + 4], 0x31));
+        out[i] = _mm256_permute2x128_si256(u[i], u[i + 4], 0x20);
+        out[i + 4] = _mm256_permute2x128_si256(u[i], u[i + 4], 0x31);
     }
 }
 
-// `turn` gets every pair of vectors before it goes into the panel.
-template <class T, class F>
-static inline void panelOf(const uint8_t* w, int64_t rowBytes, int rows, int firstBlock, int blocks, float scale, PanelQ* panel,
-                           const F& turn) {
+// Weights are interleaved while they are bytes and widened afterwards: bytes 4 i ... 4 i + 3 of 8 rows are the pairs i and 8 + i of a block.
+template <class T>
+static void panelQuant(const uint8_t* w, int64_t rowBytes, int rows, int firstBlock, int blocks, float scale, PanelQ* panel) {
     panel->blocks = blocks;
     panel->halves = T::HALVES;
     panel->hasMin = T::HAS_MIN;
+    constexpr int LINE = 64 * T::SUBS / T::BYTES;         // whole blocks of a cache line
+    constexpr int EVERY = LINE > 3 ? 4 : LINE > 1 ? 2 : 1;  // of them one prefetches
     const uint8_t* start = w + int64_t(firstBlock / T::SUBS) * T::BYTES;
     int skipped = firstBlock % T::SUBS;
     for (int group = 0; group < NR; group += 8) {
@@ -48,33 +49,32 @@ static inline void panelOf(const uint8_t* w, int64_t rowBytes, int rows, int fir
         for (int j = 0; j < 8; j++) row[j] = start + (group + j < rows ? group + j : rows - 1) * rowBytes;
         Lookup work[8];
         for (int b = 0; b < blocks; b++) {
-            __m256i even[8], odd[8];
+            __m256i bytes[8], columns[8];
             int at = skipped + b;
             const int block = at / T::SUBS * T::BYTES, sub = at % T::SUBS;
             if constexpr (T::GRID) {
                 if (b == 0 || sub == 0) {
-                    for (int j = 0; j < 8; j++) {
-                        T::prepare(row[j] + block, work + j);
-                        asm volatile("" : "+m"(work[j]));
-                    }
+                    for (int j = 0; j < 8; j++) prepareLookup<T>(row[j] + block, work + j);
                 }
             }
+            // The panel after this one reads the same inputs of the next rows.
+            if (b % EVERY == 0) {
+                for (int j = 0; j < 8; j++) __builtin_prefetch(row[j] + block + NR * rowBytes, 0, 3);
+            }
             STRATA_UNROLL
-            for (int j = 0; j < 8; j++) {
-                // The panel after this one reads the same inputs of the next rows.
-                __builtin_prefetch(row[j] + block + NR * rowBytes, 0, 3);
-                Pair pair = unpackBlock<T>(row[j] + block, sub, work[j]);
+            for (int j = 0; j < 8; j++) bytes[j] = weightsOf<T>(row[j] + block, sub, work[j]);
+            transpose8(bytes, columns);
+            int16_t* target = panel->data + (b * 16 * NR + group) * 2;
+            STRATA_UNROLL
+            for (int i = 0; i < 8; i++) {
+                Pair pair = T::SIGNED ? signedPair(columns[i]) : unsignedPair(columns[i]);
                 if (T::OFFSET != 0) {
                     pair.even = _mm256_sub_epi16(pair.even, _mm256_set1_epi16(T::OFFSET));
                     pair.odd = _mm256_sub_epi16(pair.odd, _mm256_set1_epi16(T::OFFSET));
                 }
-                turn(&pair);
-                even[j] = pair.even;
-                odd[j] = pair.odd;
+                _mm256_storeu_si256((__m256i*)(target + i * NR * 2), pair.even);
+                _mm256_storeu_si256((__m256i*)(target + (8 + i) * NR * 2), pair.odd);
             }
-            int32_t* target = (int32_t*)panel->data + b * 16 * NR + group;
-            transpose8(even, target, NR);
-            transpose8(odd, target + 8 * NR, NR);
         }
         for (int j = 0; j < 8; j++) {
             for (int b = 0; b < blocks; b += 8) {
@@ -102,11 +102,6 @@ static inline void panelOf(const uint8_t* w, int64_t rowBytes, int rows, int fir
     }
 }
 
-template <class T>
-static void panelQuant(const uint8_t* w, int64_t rowBytes, int rows, int firstBlock, int blocks, float scale, PanelQ* panel) {
-    panelOf<T>(w, rowBytes, rows, firstBlock, blocks, scale, panel, [](Pair*) {});
-}
-
 template <int R, int PAIRS>
 static inline __attribute__((always_inline)) void accumulatePairs(const int16_t* panel, const int16_t* const* x, int first,
                                                                   VI (*sums)[NV]) {
@@ -117,18 +112,23 @@ static inline __attribute__((always_inline)) void accumulatePairs(const int16_t*
     }
 }
 
-// sum[r] += scale * d[r] * sums[r] (+ min * s[r]), and clears sums.
+// sum[r] += scale * d[r] * sums[r] (+ min * s[r]) of one block, and clears sums.
 template <int R>
-static inline __attribute__((always_inline)) void addScaled(VI (*sums)[NV], const float* scale, const float* d, const float* min,
-                                                            const float* s, float (*sum)[NR]) {
+static inline __attribute__((always_inline)) void addScaled(VI (*sums)[NV], const float* scale, const float* min, const Row* x, int block,
+                                                            float (*sum)[NR]) {
+    VF w[NV], m[NV];
     STRATA_UNROLL
     for (int v = 0; v < NV; v++) {
-        VF w = vload(scale + v * W);
-        VF m = min ? vload(min + v * W) : vzero();
+        w[v] = vload(scale + v * W);
+        m[v] = min ? vload(min + v * W) : vzero();
+    }
+    STRATA_UNROLL
+    for (int r = 0; r < R; r++) {
+        const VF d = vset(x[r].d[block]);
         STRATA_UNROLL
-        for (int r = 0; r < R; r++) {
-            VF total = vfma(ifloat(sums[r][v]), vmul(w, vset(d[r])), vload(sum[r] + v * W));
-            if (min) total = vfma(m, vset(s[r]), total);
+        for (int v = 0; v < NV; v++) {
+            VF total = vfma(ifloat(sums[r][v]), vmul(w[v], d), vload(sum[r] + v * W));
+            if (min) total = vfma(m[v], vset(x[r].s[block]), total);
             vstore(sum[r] + v * W, total);
             sums[r][v] = izero();
         }
@@ -138,34 +138,33 @@ static inline __attribute__((always_inline)) void addScaled(VI (*sums)[NV], cons
 template <int R, int HALVES, bool MIN>
 static inline __attribute__((always_inline)) void tileBlocks(const PanelQ* panel, const Row* x, int firstBlock, float* const* c) {
     // The sums wait in a buffer of their own: rows of c may lie a power of two apart, where they would push each other out of the cache.
-    alignas(64) float sum[R][NR] = {};
+    alignas(64) float buffer[R][NR] = {};
+    float(*sum)[NR] = buffer;
+    // Without its origin the compiler would keep a second copy of the buffer beside it.
+    asm volatile("" : "+r"(sum) : : "memory");
     VI sums[R][NV];
     STRATA_UNROLL
     for (int r = 0; r < R; r++)
         STRATA_UNROLL
         for (int v = 0; v < NV; v++) sums[r][v] = izero();
     for (int b = 0; b < panel->blocks; b++) {
+        const int block = firstBlock + b;
         const int16_t* data = panel->data + b * 32 * NR;
         const int16_t* q[R];
-        float d[R], s[R];
         STRATA_UNROLL
-        for (int r = 0; r < R; r++) {
-            q[r] = x[r].q + 32 * (firstBlock + b);
-            d[r] = x[r].d[firstBlock + b];
-            if (MIN) s[r] = x[r].s[firstBlock + b];
-        }
+        for (int r = 0; r < R; r++) q[r] = x[r].q + 32 * block;
         const float* min = MIN ? panel->min + b * NR : nullptr;
         if (HALVES == 2) {
             // Pairs 0-3 and 8-11 hold the first 16 elements of the block.
             accumulatePairs<R, 4>(data, q, 0, sums);
             accumulatePairs<R, 4>(data, q, 8, sums);
-            addScaled<R>(sums, panel->scale + 2 * b * NR, d, nullptr, nullptr, sum);
+            addScaled<R>(sums, panel->scale + 2 * b * NR, nullptr, x, block, sum);
             accumulatePairs<R, 4>(data, q, 4, sums);
             accumulatePairs<R, 4>(data, q, 12, sums);
-            addScaled<R>(sums, panel->scale + (2 * b + 1) * NR, d, min, s, sum);
+            addScaled<R>(sums, panel->scale + (2 * b + 1) * NR, min, x, block, sum);
         } else {
             accumulatePairs<R, 16>(data, q, 0, sums);
-            addScaled<R>(sums, panel->scale + b * NR, d, min, s, sum);
+            addScaled<R>(sums, panel->scale + b * NR, min, x, block, sum);
         }
     }
     for (int r = 0; r < R; r++)

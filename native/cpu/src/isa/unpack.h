@@ -1,6 +1,6 @@
 // How AVX2 unpacks stored blocks to int16 in the order of the activations: the 16 even elements of 32, then the 16 odd ones.
 //
-// Every type gives: SUBS (blocks of 32 in a stored block), unpack(block, sub), scales(block, n) for n <= 8 consecutive blocks of 32,
+// Every type gives: SUBS (blocks of 32 in a stored block), weights(block, sub) as bytes, scales(block, n) for n <= 8 consecutive blocks of 32,
 // mins where HAS_MIN, OFFSET, and HALVES = 2 where scales() is for 16 elements (then scales fills 16 values).
 #pragma once
 #include <immintrin.h>
@@ -73,28 +73,35 @@ struct Base {
     static constexpr int OFFSET = 0;
     // Codebook types look up by indexes and signs that are worked out for a whole stored block first; weights() gives 32 signed bytes.
     static constexpr bool GRID = false;
+    // Whether weights() is signed.
+    static constexpr bool SIGNED = false;
+    // Whether unpack() gives the pair of a block with fewer operations than weights().
+    static constexpr bool PAIRS = false;
     // Whether a weight is a code of 4 bits.
     static constexpr bool CODES = false;
+    // Whether the weights of every second block come 16 times too large.
+    static constexpr bool ODD_SIXTEENFOLD = false;
     static inline __m256 mins(const uint8_t*, int) { return _mm256_setzero_ps(); }
 };
 
 struct UnpackQ8_0 : Base {
     static constexpr int SUBS = 1, BYTES = 34;
-    static inline Pair unpack(const uint8_t* p, int) { return signedPair(_mm256_loadu_si256((const __m256i*)(p + 2))); }
+    static constexpr bool SIGNED = true;
+    static inline __m256i weights(const uint8_t* p, int) { return _mm256_loadu_si256((const __m256i*)(p + 2)); }
     static inline __m256 scales(const uint8_t* p, int n) { return halves<BYTES>(p, n); }
 };
 
 struct UnpackQ4_0 : Base {
     static constexpr int SUBS = 1, BYTES = 18;
     static constexpr int OFFSET = 8;
-    static inline Pair unpack(const uint8_t* p, int) { return unsignedPair(nibbles(p + 2)); }
+    static inline __m256i weights(const uint8_t* p, int) { return nibbles(p + 2); }
     static inline __m256 scales(const uint8_t* p, int n) { return halves<BYTES>(p, n); }
 };
 
 struct UnpackQ4_1 : Base {
     static constexpr int SUBS = 1, BYTES = 20;
     static constexpr bool HAS_MIN = true;
-    static inline Pair unpack(const uint8_t* p, int) { return unsignedPair(nibbles(p + 4)); }
+    static inline __m256i weights(const uint8_t* p, int) { return nibbles(p + 4); }
     static inline __m256 scales(const uint8_t* p, int n) { return halves<BYTES>(p, n); }
     static inline __m256 mins(const uint8_t* p, int n) { return halves<BYTES>(p + 2, n); }
 };
@@ -110,18 +117,14 @@ static inline __m256i fifthBits(uint32_t bits) {
 struct UnpackQ5_0 : Base {
     static constexpr int SUBS = 1, BYTES = 22;
     static constexpr int OFFSET = 16;
-    static inline Pair unpack(const uint8_t* p, int) {
-        return unsignedPair(_mm256_or_si256(nibbles(p + 6), fifthBits(read32(p + 2))));
-    }
+    static inline __m256i weights(const uint8_t* p, int) { return _mm256_or_si256(nibbles(p + 6), fifthBits(read32(p + 2))); }
     static inline __m256 scales(const uint8_t* p, int n) { return halves<BYTES>(p, n); }
 };
 
 struct UnpackQ5_1 : Base {
     static constexpr int SUBS = 1, BYTES = 24;
     static constexpr bool HAS_MIN = true;
-    static inline Pair unpack(const uint8_t* p, int) {
-        return unsignedPair(_mm256_or_si256(nibbles(p + 8), fifthBits(read32(p + 4))));
-    }
+    static inline __m256i weights(const uint8_t* p, int) { return _mm256_or_si256(nibbles(p + 8), fifthBits(read32(p + 4))); }
     static inline __m256 scales(const uint8_t* p, int n) { return halves<BYTES>(p, n); }
     static inline __m256 mins(const uint8_t* p, int n) { return halves<BYTES>(p + 2, n); }
 };
@@ -133,7 +136,7 @@ static inline __m256i iq4Table() { return _mm256_xor_si256(table16(VALUES_IQ4), 
 struct UnpackIQ4_NL : Base {
     static constexpr int SUBS = 1, BYTES = 18;
     static constexpr int OFFSET = IQ4_OFFSET;
-    static inline Pair unpack(const uint8_t* p, int) { return unsignedPair(_mm256_shuffle_epi8(iq4Table(), nibbles(p + 2))); }
+    static inline __m256i weights(const uint8_t* p, int) { return _mm256_shuffle_epi8(iq4Table(), nibbles(p + 2)); }
     static inline __m256 scales(const uint8_t* p, int n) { return halves<BYTES>(p, n); }
 };
 
@@ -146,7 +149,7 @@ static inline __m256i fp4Table() {
 struct UnpackMXFP4 : Base {
     static constexpr int SUBS = 1, BYTES = 17;
     static constexpr int OFFSET = FP4_OFFSET;
-    static inline Pair unpack(const uint8_t* p, int) { return unsignedPair(_mm256_shuffle_epi8(fp4Table(), nibbles(p + 1))); }
+    static inline __m256i weights(const uint8_t* p, int) { return _mm256_shuffle_epi8(fp4Table(), nibbles(p + 1)); }
     static inline __m256 scales(const uint8_t* p, int n) {
         __m256i x = _mm256_cvtepu16_epi32(_mm_and_si128(words<BYTES>(p, n), _mm_set1_epi16(0xff)));
         // 2^(e-128); below e = 2 it is subnormal.
@@ -161,12 +164,12 @@ struct UnpackNVFP4 : Base {
     static constexpr int HALVES = 2;
     static constexpr int OFFSET = FP4_OFFSET;
     // 8 bytes hold 16 elements: low nibbles 0-7, high nibbles 8-15.
-    static inline Pair unpack(const uint8_t* p, int sub) {
+    static inline __m256i weights(const uint8_t* p, int sub) {
         __m256i q = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)(p + 4 + 16 * sub)));
         // Each half twice: a shuffle within lanes is one operation, a permutation across them two.
         __m256i twice = _mm256_shuffle_epi8(q, _mm256_setr_epi64x(0x0706050403020100, 0x0706050403020100, 0x0f0e0d0c0b0a0908, 0x0f0e0d0c0b0a0908));
         __m256i n = _mm256_and_si256(_mm256_srlv_epi64(twice, _mm256_setr_epi64x(0, 4, 0, 4)), _mm256_set1_epi8(15));
-        return unsignedPair(_mm256_shuffle_epi8(fp4Table(), n));
+        return _mm256_shuffle_epi8(fp4Table(), n);
     }
     static inline void scales16(const uint8_t* p, int n, __m256* low, __m256* high) {
         __m128i bytes;
@@ -204,6 +207,11 @@ static inline void sixBits(const uint8_t* s, __m256i* scale, __m256i* min) {
 struct UnpackQ4_K : Base {
     static constexpr int SUBS = 8, BYTES = 144;
     static constexpr bool HAS_MIN = true;
+    static constexpr bool PAIRS = true;
+    static inline __m256i weights(const uint8_t* p, int sub) {
+        __m256i q = _mm256_loadu_si256((const __m256i*)(p + 16 + 32 * (sub / 2)));
+        return _mm256_and_si256(_mm256_srli_epi16(q, 4 * (sub % 2)), _mm256_set1_epi8(15));
+    }
     static inline Pair unpack(const uint8_t* p, int sub) {
         __m256i q = _mm256_loadu_si256((const __m256i*)(p + 16 + 32 * (sub / 2)));
         const __m256i low = _mm256_set1_epi16(15);
@@ -225,12 +233,12 @@ struct UnpackQ4_K : Base {
 struct UnpackQ5_K : Base {
     static constexpr int SUBS = 8, BYTES = 176;
     static constexpr bool HAS_MIN = true;
-    static inline Pair unpack(const uint8_t* p, int sub) {
+    static inline __m256i weights(const uint8_t* p, int sub) {
         __m256i q = _mm256_loadu_si256((const __m256i*)(p + 48 + 32 * (sub / 2)));
         __m256i h = _mm256_loadu_si256((const __m256i*)(p + 16));
         __m256i n = _mm256_and_si256(_mm256_srli_epi16(q, 4 * (sub % 2)), _mm256_set1_epi8(15));
         __m256i bit = _mm256_and_si256(_mm256_srli_epi16(h, sub), _mm256_set1_epi8(1));
-        return unsignedPair(_mm256_or_si256(n, _mm256_slli_epi16(bit, 4)));
+        return _mm256_or_si256(n, _mm256_slli_epi16(bit, 4));
     }
     static inline __m256 scales(const uint8_t* p, int n) { return UnpackQ4_K::scales(p, n); }
     static inline __m256 mins(const uint8_t* p, int n) { return UnpackQ4_K::mins(p, n); }
@@ -240,13 +248,13 @@ struct UnpackQ6_K : Base {
     static constexpr int SUBS = 8, BYTES = 210;
     static constexpr int HALVES = 2;
     static constexpr int OFFSET = 32;
-    static inline Pair unpack(const uint8_t* p, int sub) {
+    static inline __m256i weights(const uint8_t* p, int sub) {
         int h = sub / 4, r = sub % 4;
         __m256i ql = _mm256_loadu_si256((const __m256i*)(p + 64 * h + 32 * (r % 2)));
         __m256i qh = _mm256_loadu_si256((const __m256i*)(p + 128 + 32 * h));
         __m256i n = _mm256_and_si256(_mm256_srli_epi16(ql, 4 * (r / 2)), _mm256_set1_epi8(15));
         __m256i top = _mm256_and_si256(_mm256_srli_epi16(qh, 2 * r), _mm256_set1_epi8(3));
-        return unsignedPair(_mm256_or_si256(n, _mm256_slli_epi16(top, 4)));
+        return _mm256_or_si256(n, _mm256_slli_epi16(top, 4));
     }
     static inline void scales16(const uint8_t* p, int, __m256* low, __m256* high) {
         __m256 d = _mm256_set1_ps(half(p + 208));
@@ -259,9 +267,7 @@ struct UnpackQ6_K : Base {
 struct UnpackIQ4_XS : Base {
     static constexpr int SUBS = 8, BYTES = 136;
     static constexpr int OFFSET = IQ4_OFFSET;
-    static inline Pair unpack(const uint8_t* p, int sub) {
-        return unsignedPair(_mm256_shuffle_epi8(iq4Table(), nibbles(p + 8 + 16 * sub)));
-    }
+    static inline __m256i weights(const uint8_t* p, int sub) { return _mm256_shuffle_epi8(iq4Table(), nibbles(p + 8 + 16 * sub)); }
     static inline __m256 scales(const uint8_t* p, int) {
         __m256i shift = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
         __m256i low = _mm256_and_si256(_mm256_srlv_epi32(_mm256_set1_epi32(int(read32(p + 4))), shift), _mm256_set1_epi32(15));
@@ -275,6 +281,13 @@ struct UnpackIQ4_XS : Base {
 struct UnpackQ2_0 : Base {
     static constexpr int SUBS = 2, BYTES = 18;
     static constexpr int OFFSET = 1;
+    static constexpr bool PAIRS = true;
+    static inline __m256i weights(const uint8_t* p, int sub) {
+        __m256i q = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)(p + 2 + 8 * sub)));
+        q = _mm256_or_si256(q, _mm256_slli_epi32(q, 12));
+        q = _mm256_or_si256(q, _mm256_slli_epi32(q, 6));
+        return _mm256_and_si256(q, _mm256_set1_epi8(3));
+    }
     // A byte holds 4 consecutive elements: the even ones go to the halves of a word of 32 bits, which shifted by 2 gives the odd ones.
     static inline Pair unpack(const uint8_t* p, int sub) {
         __m256i q = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)(p + 2 + 8 * sub)));
@@ -398,6 +411,7 @@ static inline void oddScales(const uint8_t* p, float factor, __m256* low, __m256
 struct Grid : Base {
     static constexpr int SUBS = 8;
     static constexpr bool GRID = true;
+    static constexpr bool SIGNED = true;
 };
 
 struct UnpackIQ2_XXS : Grid {
@@ -503,18 +517,29 @@ struct UnpackIQ3_S : Grid {
     }
 };
 
-// Block `sub` of the stored block at p.
+// A codebook type's indexes of the stored block at p. They are to be loaded from there: the compiler would extract them from vectors at
+// two operations each.
 template <class T>
-static inline Pair unpackBlock(const uint8_t* p, int sub, const Lookup& work) {
-    if constexpr (T::GRID) return signedPair(T::weights(p, sub, work));
-    else return T::unpack(p, sub);
+static inline __attribute__((always_inline)) void prepareLookup(const uint8_t* p, Lookup* work) {
+    if constexpr (T::GRID) {
+        T::prepare(p, work);
+        asm volatile("" : "+m"(*work));
+    }
+}
+
+// Block `sub` of the stored block at p as bytes.
+template <class T>
+static inline __m256i weightsOf(const uint8_t* p, int sub, const Lookup& work) {
+    if constexpr (T::GRID) return T::weights(p, sub, work);
+    else return T::weights(p, sub);
 }
 
 // The same as rows read it: weights of codebook types come SHIFTED.
 template <class T>
 static inline Pair rowBlock(const uint8_t* p, int sub, const Lookup& work) {
-    if constexpr (T::GRID) return shiftedPair(T::weights(p, sub, work));
-    else return T::unpack(p, sub);
+    if constexpr (T::PAIRS) return T::unpack(p, sub);
+    const __m256i bytes = weightsOf<T>(p, sub, work);
+    return T::GRID ? shiftedPair(bytes) : T::SIGNED ? signedPair(bytes) : unsignedPair(bytes);
 }
 
 // Types whose products run on int16 blocks.

@@ -1,4 +1,4 @@
-// Rows of codebook types without gathers, for AVX-512 VBMI.
+// Rows of codebook types without gathers, and of some others with fewer operations, for AVX-512 VBMI.
 //
 // An entry of a codebook is 4 or 8 magnitudes out of at most 8 or 4: packed to 16 bits (3 or 2 bits a magnitude), the entries of a book are
 // two planes of bytes, which two-register byte permutations look up 64 indexes at a time, 128 entries each. `vpmultishiftqb` then brings
@@ -173,6 +173,45 @@ struct VbmiQ2_0 : UnpackQ2_0 {
     }
 };
 
+// 4-bit codes: a permutation of 64 bytes that holds the 16 values four times looks at the low bits of a byte alone, so nothing has to be
+// masked before it.
+static inline __m512i rawNibbles(const uint8_t* a, const uint8_t* b) {
+    __m512i both = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i*)a));
+    both = _mm512_mask_broadcast_i32x4(both, 0xff00, _mm_loadu_si128((const __m128i*)b));
+    return _mm512_srlv_epi64(both, _mm512_setr_epi64(0, 0, 4, 4, 0, 0, 4, 4));
+}
+struct VbmiIQ4_NL : UnpackIQ4_NL {
+    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) {
+        return _mm512_permutexvar_epi8(rawNibbles(p + 36 * i + 2, p + 36 * i + 20), iq4Table64());
+    }
+};
+struct VbmiIQ4_XS : UnpackIQ4_XS {
+    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) {
+        return _mm512_permutexvar_epi8(rawNibbles(p + 8 + 32 * i, p + 24 + 32 * i), iq4Table64());
+    }
+};
+struct VbmiMXFP4 : UnpackMXFP4 {
+    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) {
+        return _mm512_permutexvar_epi8(rawNibbles(p + 34 * i + 1, p + 34 * i + 18), fp4Table64());
+    }
+};
+struct VbmiNVFP4 : UnpackNVFP4 {
+    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) {
+        __m512i q = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i*)(p + 36 * i + 4)));
+        q = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3), q);
+        return _mm512_permutexvar_epi8(_mm512_srlv_epi64(q, _mm512_setr_epi64(0, 4, 0, 4, 0, 4, 0, 4)), fp4Table64());
+    }
+};
+// High nibbles stay where they are; their blocks' factors are a sixteenth.
+struct VbmiQ4_K : UnpackQ4_K {
+    static constexpr bool ODD_SIXTEENFOLD = true;
+    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) {
+        const __m512i q = _mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i*)(p + 16 + 32 * i)));
+        const int64_t low = 0x0f0f0f0f0f0f0f0f;
+        return _mm512_and_si512(q, _mm512_setr_epi64(low, low, low, low, ~low, ~low, ~low, ~low));
+    }
+};
+
 // Codebook types.
 #define STRATA_BOOKS(X) X(IQ2_XXS) X(IQ2_XS) X(IQ2_S) X(IQ3_XXS) X(IQ3_S)
 
@@ -181,14 +220,16 @@ static bool fillBooks() {
            PACKED_IQ2XS.fill(GRID_IQ2XS) && PACKED_IQ2S.fill(GRID_IQ2S);
 }
 
-// Takes the codebook types' rows and those of Q2_0 to this file's.
+// Takes the rows that VBMI makes cheaper to this file's.
 template <class = void>
 static void fillVbmiRows(Kernels* k) {
     if (!fillBooks()) __builtin_trap();  // a book with more magnitudes than the formats have
 #define X(name) k->dots[name] = dotBytes<Bytes##name, Unpack##name>;
     STRATA_BOOKS(X)
 #undef X
-    k->dots[Q2_0] = dotBytes<VbmiQ2_0, UnpackQ2_0>;
+#define X(name) k->dots[name] = dotBytes<Vbmi##name, Unpack##name>;
+    X(Q2_0) X(IQ4_NL) X(IQ4_XS) X(MXFP4) X(NVFP4) X(Q4_K)
+#undef X
 }
 
 }  // namespace strata::STRATA_NS
