@@ -20,7 +20,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -104,7 +105,6 @@ final class ChatCommand implements Callable<Integer> {
     private String answer(Engine engine, List<Message> messages, PrintWriter out, boolean terminal)
             throws InterruptedException {
         StringBuilder said = new StringBuilder();
-        CountDownLatch done = new CountDownLatch(1);
         SamplingOptions sampling =
                 new SamplingOptions(temperature, null, null, null, null, null, null, null, seed, Map.of());
         GenerateRequest request = new GenerateRequest(
@@ -119,31 +119,40 @@ final class ChatCommand implements Callable<Integer> {
                 false,
                 false,
                 null);
+        // A terminal may stand still, the engine must not.
+        BlockingQueue<Delta> deltas = new LinkedBlockingQueue<>();
         try {
-            engine.generate(request, delta -> {
-                switch (delta) {
-                    case Delta.Content content -> {
-                        said.append(content.text());
-                        out.print(content.text());
-                    }
-                    case Delta.Reasoning thought -> out.print(terminal ? dim(thought.text()) : "");
-                    case Delta.Failed failed -> {
-                        out.print("[" + failed.error().message() + "]");
-                        done.countDown();
-                    }
-                    case Delta.Finished finished -> done.countDown();
-                    case Delta.ToolCallStart call -> out.print("[" + call.name() + "]");
-                    case Delta.ToolCallArguments arguments -> out.print(arguments.fragment());
-                    case Delta.Progress progress -> {}
-                }
+            engine.generate(request, deltas::add);
+            while (print(deltas.take(), said, out, terminal)) {
                 out.flush();
-            });
-            done.await();
+            }
         } catch (ApiException refused) {
             out.print("[" + refused.getMessage() + "]");
         }
         out.println();
         return said.toString();
+    }
+
+    /** Whether more follows. */
+    private static boolean print(Delta delta, StringBuilder said, PrintWriter out, boolean terminal) {
+        switch (delta) {
+            case Delta.Content content -> {
+                said.append(content.text());
+                out.print(content.text());
+            }
+            case Delta.Reasoning thought -> out.print(terminal ? dim(thought.text()) : "");
+            case Delta.ToolCallStart call -> out.print("[" + call.name() + "]");
+            case Delta.ToolCallArguments arguments -> out.print(arguments.fragment());
+            case Delta.Progress progress -> {}
+            case Delta.Failed failed -> {
+                out.print("[" + failed.error().message() + "]");
+                return false;
+            }
+            case Delta.Finished finished -> {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static String dim(String text) {

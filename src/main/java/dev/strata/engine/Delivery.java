@@ -33,6 +33,10 @@ final class Delivery {
         for (Parcel parcel : parcels) {
             deliver(parcel.request(), parcel.delta());
         }
+        // Only now: whoever is woken may take the processor away.
+        for (Parcel parcel : parcels) {
+            parcel.request().listener.onPause();
+        }
         parcels.clear();
     }
 
@@ -45,6 +49,7 @@ final class Delivery {
     void failAll(ApiError error) {
         for (ActiveRequest request : live) {
             deliver(request, new Delta.Failed(0, error));
+            request.listener.onPause();
         }
     }
 

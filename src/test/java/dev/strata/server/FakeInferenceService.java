@@ -206,7 +206,17 @@ final class FakeInferenceService implements InferenceService {
         }
 
         void send(Delta delta) {
+            later(delta);
+            pause();
+        }
+
+        /** What reaches the client after the next {@link #pause} of anybody. */
+        void later(Delta delta) {
             listener.onDelta(delta);
+        }
+
+        void pause() {
+            listener.onPause();
         }
 
         void content(String text) {

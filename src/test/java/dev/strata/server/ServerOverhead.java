@@ -1,6 +1,8 @@
 package dev.strata.server;
 
+import dev.strata.api.Delta;
 import dev.strata.api.FinishReason;
+import dev.strata.server.load.BareStreams;
 import dev.strata.server.load.StreamLoad;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -19,12 +21,11 @@ import java.util.Locale;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
  * Measures what the server costs for every token: a process of its own serves an engine that does nothing but give a token to each stream once a
- * step, and the processor time of that process's threads is divided by the events that clients saw. {@code ServerOverhead [SECONDS]}; the exit code is 1
+ * step, and the processor time of that process's threads is divided by the events that clients saw. {@code ServerOverhead [SECONDS [STREAMS]]}; the exit code is 1
  * when a goal is missed.
  */
 final class ServerOverhead {
@@ -38,65 +39,83 @@ final class ServerOverhead {
     private static final List<Load> LOADS = List.of(new Load(1, 2, 50), new Load(64, 20, 20));
 
     public static void main(String[] arguments) throws Exception {
-        if (arguments.length == 2 && arguments[0].equals("serve")) {
-            serve(Double.parseDouble(arguments[1]));
+        if (arguments.length == 2 && (arguments[0].equals("serve") || arguments[0].equals("bare"))) {
+            serve(arguments[0].equals("bare"), Double.parseDouble(arguments[1]));
             return;
         }
         double seconds = arguments.length > 0 ? Double.parseDouble(arguments[0]) : 10;
         boolean good = true;
         for (Load load : LOADS) {
-            good &= measure(load, seconds);
+            if (arguments.length < 2 || load.streams() == Integer.parseInt(arguments[1])) {
+                good &= measure(load, seconds);
+            }
         }
         System.exit(good ? 0 : 1);
     }
 
     private static boolean measure(Load load, double seconds) throws IOException, InterruptedException {
+        Cost bare = cost("bare", load, seconds / 2);
+        Cost server = cost("serve", load, seconds);
+        boolean good = server.micros() < load.goalMicros() && server.errors() == 0;
+        System.out.printf(
+                Locale.ROOT,
+                "%s server overhead at %d stream(s): %.1f us of processor time a token (goal %.0f; event loops %.1f, handing over %.1f, "
+                        + "other threads %.1f), the engine is held for %.1f us a token; a thread woken a step that sends as many bytes, "
+                        + "without any server, costs %.1f us; %s%n",
+                good ? "PASS" : "FAIL",
+                load.streams(),
+                server.micros(),
+                load.goalMicros(),
+                server.loops(),
+                server.delivering(),
+                server.others(),
+                server.held(),
+                bare.loops() + bare.delivering(),
+                server.seen());
+        return good;
+    }
+
+    /** Microseconds a token: processor time of three groups of threads, and time of the engine's own. */
+    private record Cost(double loops, double delivering, double others, double held, long errors, String seen) {
+        double micros() {
+            return loops + delivering + others;
+        }
+    }
+
+    private static Cost cost(String mode, Load load, double seconds) throws IOException, InterruptedException {
         Process process = new ProcessBuilder(
                         ProcessHandle.current().info().command().orElse("java"),
                         "-Xmx512m",
+                        "--enable-native-access=ALL-UNNAMED",
                         "-cp",
                         System.getProperty("java.class.path"),
                         ServerOverhead.class.getName(),
-                        "serve",
+                        mode,
                         Double.toString(load.stepMillis()))
                 .redirectError(ProcessBuilder.Redirect.DISCARD)
                 .start();
         try (BufferedReader out =
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
             URI address = URI.create("http://127.0.0.1:" + out.readLine());
-            StreamLoad.Result warm = StreamLoad.run(address, 64, 2 * seconds, TOKENS);
-            long[] before = cpu(process, out);
             // Without /health beside it: fifty of those a second cost as much as the tokens of one stream.
+            StreamLoad.Result warm = StreamLoad.run(address, 64, 2 * seconds, TOKENS, false);
+            long[] before = cpu(process, out);
             StreamLoad.Result result = StreamLoad.run(address, load.streams(), seconds, TOKENS, false);
-            double[] parts = new double[before.length];
             long[] after = cpu(process, out);
-            double micros = 0;
-            for (int i = 0; i < parts.length; i++) {
-                parts[i] = (after[i] - before[i]) / 1e3 / Math.max(1, result.events());
-                micros += parts[i];
+            double[] micros = new double[before.length];
+            for (int i = 0; i < micros.length; i++) {
+                micros[i] = (after[i] - before[i]) / 1e3 / Math.max(1, result.events());
             }
-            boolean good = micros < load.goalMicros() && result.errors() + warm.errors() == 0;
-            System.out.printf(
-                    Locale.ROOT,
-                    "%s server overhead at %d stream(s): %.1f us of processor time a token (goal %.0f; event loops %.1f, "
-                            + "handing over %.1f, other threads %.1f), %s%n",
-                    good ? "PASS" : "FAIL",
-                    load.streams(),
-                    micros,
-                    load.goalMicros(),
-                    parts[0],
-                    parts[1],
-                    parts[2],
-                    result.summary());
-            return good;
+            return new Cost(
+                    micros[0], micros[1], micros[2], micros[3], result.errors() + warm.errors(), result.summary());
         } finally {
             process.destroy();
         }
     }
 
     /**
-     * Processor time in nanoseconds so far: of the event loops, of the engine's thread while it hands tokens over, of all other threads. The engine's clock
-     * is not among them, nor the compiler's and collector's threads.
+     * Nanoseconds so far: processor time of the event loops, of the engine's thread while it hands tokens over, of all other threads (but not of the engine's
+     * clock, the compiler and the collector), and how long the handing over took.
      */
     private static long[] cpu(Process process, BufferedReader out) throws IOException {
         process.getOutputStream().write('\n');
@@ -105,7 +124,7 @@ final class ServerOverhead {
     }
 
     /** Answers every line with the processor time so far. */
-    private static void answer(Thread clock, AtomicLong delivering, AtomicBoolean paced) {
+    private static void answer(Thread clock, Held held, AtomicBoolean paced) {
         ThreadMXBean threads = ManagementFactory.getThreadMXBean();
         try {
             while (System.in.read() >= 0) {
@@ -115,14 +134,15 @@ final class ServerOverhead {
                 long others = 0;
                 for (long id : threads.getAllThreadIds()) {
                     ThreadInfo thread = threads.getThreadInfo(id);
-                    long nanos = id == clock.threadId() || id == own || thread == null ? 0 : Math.max(0, threads.getThreadCpuTime(id));
+                    boolean counts = id != clock.threadId() && id != own && thread != null;
+                    long nanos = counts ? Math.max(0, threads.getThreadCpuTime(id)) : 0;
                     if (thread != null && thread.getThreadName().startsWith("strata-http")) {
                         loops += nanos;
                     } else {
                         others += nanos;
                     }
                 }
-                System.out.println(loops + " " + delivering.get() + " " + others);
+                System.out.println(loops + " " + held.processor + " " + others + " " + held.elapsed);
             }
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -140,7 +160,18 @@ final class ServerOverhead {
         }
     }
 
-    private static void serve(double stepMillis) throws IOException {
+    /** What handing over took so far. */
+    private static final class Held {
+        volatile long processor;
+        volatile long elapsed;
+    }
+
+    /** The streams that there are now get a token each. */
+    private interface Step {
+        void run();
+    }
+
+    private static Step fakeEngine() throws IOException {
         ConcurrentLinkedQueue<Answer> arriving = new ConcurrentLinkedQueue<>();
         TestServer server = TestServer.start(new FakeInferenceService(output -> {
             Answer answer = new Answer(output);
@@ -148,32 +179,56 @@ final class ServerOverhead {
             answer.done.await();
         }));
         System.out.println(server.server.port());
-        AtomicLong delivering = new AtomicLong();
-        // Faster until the first question, so that everything on the way is compiled soon.
-        AtomicBoolean paced = new AtomicBoolean();
-        Thread clock = Thread.currentThread();
-        Thread.ofPlatform().daemon().start(() -> answer(clock, delivering, paced));
-        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
         List<Answer> running = new ArrayList<>();
-        while (true) {
-            LockSupport.parkNanos(paced.get() ? (long) (stepMillis * 1e6) : 500_000);
+        return () -> {
             server.engine.requests.clear();
             for (Answer answer = arriving.poll(); answer != null; answer = arriving.poll()) {
                 running.add(answer);
             }
-            long start = running.isEmpty() ? 0 : threads.getCurrentThreadCpuTime();
+            for (Answer answer : running) {
+                answer.output.later(new Delta.Content(0, " token", List.of()));
+                if (--answer.left == 0 || answer.output.isCancelled()) {
+                    answer.output.later(new Delta.Finished(
+                            0, FinishReason.LENGTH, FakeInferenceService.USAGE, FakeInferenceService.TIMINGS));
+                    answer.left = 0;
+                }
+            }
             for (Iterator<Answer> each = running.iterator(); each.hasNext(); ) {
                 Answer answer = each.next();
-                answer.output.content(" token");
-                if (--answer.left == 0 || answer.output.isCancelled()) {
-                    answer.output.finish(FinishReason.LENGTH);
+                answer.output.pause();
+                if (answer.left == 0) {
                     answer.done.countDown();
                     each.remove();
                 }
             }
-            if (start > 0) {
-                delivering.addAndGet(threads.getCurrentThreadCpuTime() - start);
-            }
+        };
+    }
+
+    private static Step bare() throws IOException {
+        BareStreams streams = BareStreams.start(TOKENS);
+        System.out.println(streams.port());
+        return streams::step;
+    }
+
+    private static void serve(boolean bare, double stepMillis) throws IOException {
+        Step step = bare ? bare() : fakeEngine();
+        Held held = new Held();
+        // Faster until the first question, so that everything on the way is compiled soon.
+        AtomicBoolean paced = new AtomicBoolean();
+        Thread clock = Thread.currentThread();
+        Thread.ofPlatform().daemon().start(() -> answer(clock, held, paced));
+        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+        long processor = 0;
+        long elapsed = 0;
+        while (true) {
+            LockSupport.parkNanos(paced.get() ? (long) (stepMillis * 1e6) : 500_000);
+            long start = threads.getCurrentThreadCpuTime();
+            long began = System.nanoTime();
+            step.run();
+            elapsed += System.nanoTime() - began;
+            processor += threads.getCurrentThreadCpuTime() - start;
+            held.elapsed = elapsed;
+            held.processor = processor;
         }
     }
 }

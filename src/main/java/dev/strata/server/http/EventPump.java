@@ -24,6 +24,7 @@ final class EventPump {
     private final EventStream events;
     private final EventWriter writer;
     private final Consumer<Piece> counter;
+    private final PumpQueue queue;
     private final AtomicBoolean scheduled = new AtomicBoolean();
     private final CountDownLatch done = new CountDownLatch(1);
     private volatile @Nullable Throwable failure;
@@ -31,13 +32,21 @@ final class EventPump {
     /** Since when the socket has been full; 0: it is not. */
     private volatile long fullSince;
 
-    EventPump(Exchange exchange, GenerationCall call, EventStream events, EventWriter writer, Consumer<Piece> counter) {
+    /** @param queue that of the channel's event loop */
+    EventPump(
+            Exchange exchange,
+            GenerationCall call,
+            EventStream events,
+            EventWriter writer,
+            Consumer<Piece> counter,
+            PumpQueue queue) {
         this.exchange = exchange;
         this.channel = exchange.channel();
         this.call = call;
         this.events = events;
         this.writer = writer;
         this.counter = counter;
+        this.queue = queue;
     }
 
     /**
@@ -46,9 +55,7 @@ final class EventPump {
      * @throws ClientGoneException when the client left or did not read
      */
     void run() {
-        call.onArrival(this::schedule);
-        exchange.onWritable(this::schedule);
-        schedule();
+        begin();
         Duration keepAlive = exchange.limits().keepAlive();
         Duration slowReader = exchange.limits().slowReader();
         long pause = Math.min(keepAlive.toNanos(), slowReader.toNanos());
@@ -77,15 +84,34 @@ final class EventPump {
         }
     }
 
+    /** The head of the answer may still wait for the event loop: nothing must be written before it has been. */
+    private void begin() {
+        try {
+            channel.eventLoop().execute(() -> {
+                call.onArrival(this::schedule, queue::wake);
+                exchange.onWritable(this::scheduleNow);
+                scheduleNow();
+            });
+        } catch (RejectedExecutionException e) {
+            fail(PumpQueue.stopped());
+        }
+    }
+
     private void schedule() {
         if (scheduled.compareAndSet(false, true)) {
-            try {
-                channel.eventLoop().execute(this::write);
-            } catch (RejectedExecutionException e) {
-                failure = new ClientGoneException("The server has stopped");
-                done.countDown();
-            }
+            queue.add(this);
         }
+    }
+
+    private void scheduleNow() {
+        schedule();
+        queue.wake();
+    }
+
+    /** Ends the stream: it cannot be written. */
+    void fail(Throwable cause) {
+        failure = cause;
+        done.countDown();
     }
 
     private void keepAlive() {
@@ -96,7 +122,8 @@ final class EventPump {
         }
     }
 
-    private void write() {
+    /** Writes what there is, on the event loop; {@link #flush} follows. */
+    void write() {
         scheduled.set(false);
         if (done.getCount() == 0) {
             return;
@@ -115,12 +142,18 @@ final class EventPump {
                 events.end();
                 done.countDown();
             } else {
-                events.flush();
+                events.write();
             }
-            lastWrite = System.nanoTime();
         } catch (RuntimeException | Error e) {
-            failure = e;
-            done.countDown();
+            fail(e);
+        }
+    }
+
+    /** Sends what was written. */
+    void flush() {
+        lastWrite = System.nanoTime();
+        if (done.getCount() > 0) {
+            channel.flush();
         }
     }
 

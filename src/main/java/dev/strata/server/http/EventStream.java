@@ -70,18 +70,23 @@ public final class EventStream {
 
     /** Hands what was collected to the socket. */
     public void flush() {
-        Channel channel = exchange.channel();
+        write();
+        exchange.channel().flush();
+    }
+
+    /** Hands what was collected to the connection, which keeps it until it is flushed. */
+    void write() {
         if (pending.size() == 0) {
-            channel.flush();
             return;
         }
         if (codec == null) {
-            ChannelFuture _ = channel.writeAndFlush(new DefaultHttpContent(Unpooled.wrappedBuffer(pending.take())));
+            ChannelFuture _ =
+                    exchange.channel().write(new DefaultHttpContent(Unpooled.wrappedBuffer(pending.take())));
         } else {
             // One buffer for the chunk and its frame; the codec would make three, and the socket gather them.
             ByteBuf chunk = codec.alloc().ioBuffer(pending.size() + PendingBytes.FRAME);
             pending.moveAsChunk(chunk);
-            ChannelFuture _ = codec.writeAndFlush(chunk, codec.voidPromise());
+            ChannelFuture _ = codec.write(chunk, codec.voidPromise());
         }
     }
 

@@ -1,6 +1,7 @@
 package dev.strata.server.http;
 
 import dev.strata.api.Delta;
+import dev.strata.api.DeltaListener;
 import dev.strata.api.GenerateRequest;
 import dev.strata.api.Generation;
 import dev.strata.api.InferenceService;
@@ -33,6 +34,10 @@ public final class GenerationCall implements AutoCloseable {
     private final Runnable onClose;
     private int unfinished;
     private volatile Runnable arrival = () -> {};
+    private volatile Runnable pause = () -> {};
+    /** Whether a thread waits in {@link #next}. */
+    private volatile boolean waits;
+
     private boolean cancelled;
     private @Nullable String gone;
 
@@ -57,8 +62,7 @@ public final class GenerationCall implements AutoCloseable {
                 int index = prompt;
                 int first = choices;
                 GenerateRequest request = requests.get(prompt);
-                call.add(service.generate(
-                        request, delta -> call.deliver(new Piece(index, first + delta.choice(), delta))));
+                call.add(service.generate(request, call.listener(index, first)));
                 choices += request.choices();
             }
             return call;
@@ -82,6 +86,32 @@ public final class GenerationCall implements AutoCloseable {
         }
     }
 
+    private DeltaListener listener(int prompt, int firstChoice) {
+        return new DeltaListener() {
+            @Override
+            public void onDelta(Delta delta) {
+                deliver(new Piece(prompt, firstChoice + delta.choice(), delta));
+            }
+
+            @Override
+            public void onPause() {
+                pause();
+            }
+        };
+    }
+
+    private void pause() {
+        if (waits) {
+            lock.lock();
+            try {
+                arrived.signal();
+            } finally {
+                lock.unlock();
+            }
+        }
+        pause.run();
+    }
+
     private void deliver(Piece piece) {
         boolean full = false;
         lock.lock();
@@ -94,7 +124,6 @@ public final class GenerationCall implements AutoCloseable {
             }
             full = pieces.size() >= bound;
             pieces.add(piece);
-            arrived.signal();
         } finally {
             lock.unlock();
         }
@@ -114,7 +143,9 @@ public final class GenerationCall implements AutoCloseable {
                 if (nanos <= 0) {
                     return null;
                 }
+                waits = true;
                 nanos = arrived.awaitNanos(nanos);
+                waits = false;
             }
             if (gone != null) {
                 throw new ClientGoneException(gone);
@@ -128,8 +159,12 @@ public final class GenerationCall implements AutoCloseable {
         }
     }
 
-    /** Calls {@code action} whenever a piece has arrived or the client has gone, on the thread that brought it. */
-    void onArrival(Runnable action) {
+    /**
+     * Says what to do, on the thread that brings pieces: {@code action} whenever one has arrived or the client has gone, and {@code afterwards} when no more come
+     * for now.
+     */
+    void onArrival(Runnable action, Runnable afterwards) {
+        pause = afterwards;
         arrival = action;
     }
 
@@ -202,5 +237,6 @@ public final class GenerationCall implements AutoCloseable {
         }
         cancel();
         arrival.run();
+        pause.run();
     }
 }

@@ -7,10 +7,13 @@ import dev.strata.api.GenerateRequest;
 import dev.strata.api.InferenceService;
 import dev.strata.metrics.ServerMetrics;
 import dev.strata.server.http.GenerationCall.Piece;
+import io.netty.channel.EventLoop;
 import java.time.Duration;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
@@ -24,6 +27,7 @@ public final class Generations {
     private final InferenceService service;
     private final ActiveRequests active;
     private final ServerMetrics metrics;
+    private final Map<EventLoop, PumpQueue> pumps = new ConcurrentHashMap<>();
 
     public Generations(InferenceService service, ActiveRequests active, ServerMetrics metrics) {
         this.service = service;
@@ -75,7 +79,8 @@ public final class Generations {
         writer.begin();
         events.comment("accepted");
         events.flush();
-        new EventPump(exchange, call, events, writer, new Progress(exchange)::count).run();
+        PumpQueue queue = pumps.computeIfAbsent(exchange.channel().eventLoop(), PumpQueue::new);
+        new EventPump(exchange, call, events, writer, new Progress(exchange)::count, queue).run();
     }
 
     /**

@@ -11,12 +11,17 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a running server has to stand: many streams for a while with /health beside them, prompts between answers, a thousand clients that go away.
- * Prints a line with PASS or FAIL for each; the exit code is 1 when one failed. {@code ServerChecks URL STREAMS SECONDS}.
+ * Prints a line with PASS or FAIL for each; the exit code is 1 when one failed. {@code ServerChecks URL STREAMS SECONDS [PROCESS]}; with the
+ * server's process number it tells what the server's own threads took.
  */
 public final class ServerChecks {
     private static final int ABORTS = 1000;
@@ -25,14 +30,16 @@ public final class ServerChecks {
 
     private final URI server;
     private final HttpClient client = HttpClient.newHttpClient();
+    private final @Nullable String process;
     private boolean failed;
 
-    private ServerChecks(URI server) {
+    private ServerChecks(URI server, @Nullable String process) {
         this.server = server;
+        this.process = process;
     }
 
     public static void main(String[] arguments) throws IOException, InterruptedException {
-        ServerChecks checks = new ServerChecks(URI.create(arguments[0]));
+        ServerChecks checks = new ServerChecks(URI.create(arguments[0]), arguments.length > 3 ? arguments[3] : null);
         checks.streams(Integer.parseInt(arguments[1]), Double.parseDouble(arguments[2]));
         checks.sharing(Math.min(12, Double.parseDouble(arguments[2])));
         checks.aborts();
@@ -57,8 +64,14 @@ public final class ServerChecks {
                         Double.toString(seconds * 0.8))
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
+        double before = serverNanos();
         StreamLoad.Result result = StreamLoad.run(server, streams, seconds, 32);
-        tell(result.errors() == 0 && result.answers() > 0, "load: %s", result.summary());
+        double micros = (serverNanos() - before) / 1e3 / Math.max(1, result.events());
+        tell(
+                result.errors() == 0 && result.answers() > 0,
+                "load: %s; the server's own threads took %.0f us a token, requests and /health included",
+                result.summary(),
+                micros);
         try (BufferedReader out =
                 new BufferedReader(new InputStreamReader(probe.getInputStream(), StandardCharsets.UTF_8))) {
             String line = out.readLine();
@@ -72,6 +85,25 @@ public final class ServerChecks {
                     HEALTH_GOAL,
                     millis[2]);
         }
+    }
+
+    /** Processor time so far of the event loops and of the threads that carry requests; NaN when it is not known. */
+    private double serverNanos() throws IOException {
+        Path tasks = Path.of("/proc", String.valueOf(process), "task");
+        if (process == null || !Files.isDirectory(tasks)) {
+            return Double.NaN;
+        }
+        double nanos = 0;
+        try (DirectoryStream<Path> threads = Files.newDirectoryStream(tasks)) {
+            for (Path thread : threads) {
+                String name = Files.readString(thread.resolve("comm"));
+                if (name.startsWith("strata-http") || name.startsWith("ForkJoinPool")) {
+                    nanos += Long.parseLong(
+                            Files.readString(thread.resolve("schedstat")).split(" ")[0]);
+                }
+            }
+        }
+        return nanos;
     }
 
     /** Long prompts arrive while four answers stream; the engine says how it shared its time. */
