@@ -66,6 +66,7 @@ final class ChatCommand implements Callable<Integer> {
         boolean terminal = System.console() != null;
         Options options = model.options(engineFlags.options(), List.of());
         try (Engine engine = EngineLoader.load(options.withTiers(tiers.options(options.variables())), () -> {})) {
+            model.quieten();
             talk(engine, new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)), out, terminal);
         }
         return 0;

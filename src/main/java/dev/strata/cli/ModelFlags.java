@@ -10,6 +10,7 @@ import dev.strata.device.KvFormat;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine.Option;
@@ -50,7 +51,14 @@ final class ModelFlags {
             names = "--log-level",
             paramLabel = "LEVEL",
             description = "trace, debug, info, warn or error. Default: info.")
-    private LogLevel logLevel = LogLevel.INFO;
+    private @Nullable LogLevel logLevel;
+
+    /** Reports only what is wrong from now on, unless a level was asked for: an answer is being read where the log appears. */
+    void quieten() {
+        if (logLevel == null) {
+            ConsoleLogging.setLevel(LogLevel.WARN);
+        }
+    }
 
     /** What was asked for, with the environment's variables. */
     Options options(EngineOptions rest, List<String> aliases) {
@@ -62,7 +70,7 @@ final class ModelFlags {
     }
 
     private Options options(Path files, EngineOptions rest, List<String> aliases, Variables variables) {
-        ConsoleLogging.setLevel(logLevel);
+        ConsoleLogging.setLevel(Objects.requireNonNullElse(logLevel, LogLevel.INFO));
         for (String unknown : Variables.unknown(System.getenv())) {
             LoggerFactory.getLogger(ModelFlags.class).warn("{} is not a variable of Strata", unknown);
         }

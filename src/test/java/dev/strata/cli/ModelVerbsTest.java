@@ -6,9 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.strata.format.GoldenModels;
 import dev.strata.format.safetensors.JsonFile;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -16,6 +19,7 @@ import java.util.Map;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
 
 /** The verbs inspect, convert and synth as a user calls them. */
 class ModelVerbsTest {
@@ -101,6 +105,23 @@ class ModelVerbsTest {
         assertEquals(size, Files.size(target));
         assertEquals(0, run("convert", SMALL, target.toString(), "--force").code);
         assertTrue(Files.size(target) > size);
+    }
+
+    @Test
+    void aConversationIsAnsweredLineByLineAndQuietly() {
+        InputStream before = System.in;
+        System.setIn(new ByteArrayInputStream("Hi\n/clear\nHi\n/exit\nHi\n".getBytes(StandardCharsets.UTF_8)));
+        try {
+            Run chat = run("chat", "--model", "models/strata-tiny", "--temperature", "0", "--threads", "2");
+            assertEquals(0, chat.code, chat.err);
+            assertEquals(
+                    List.of("Hello! How can I help you?", "Hello! How can I help you?"),
+                    chat.out.lines().filter(line -> !line.isBlank()).toList());
+            assertFalse(LoggerFactory.getLogger("dev.strata").isInfoEnabled());
+        } finally {
+            System.setIn(before);
+            ConsoleLogging.setLevel(LogLevel.INFO);
+        }
     }
 
     @Test
