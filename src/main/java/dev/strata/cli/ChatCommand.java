@@ -63,7 +63,7 @@ final class ChatCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         PrintWriter out = spec.commandLine().getOut();
-        boolean terminal = System.console() != null;
+        boolean terminal = ProgressBar.onTerminal();
         Options options = model.options(engineFlags.options(), List.of());
         try (Engine engine = EngineLoader.load(options.withTiers(tiers.options(options.variables())), () -> {})) {
             model.quieten();

@@ -1,5 +1,6 @@
 package dev.strata.cli;
 
+import java.io.Console;
 import java.io.PrintWriter;
 import java.util.Locale;
 
@@ -17,7 +18,13 @@ public final class ProgressBar implements AutoCloseable {
 
     /** A bar for {@code total} bytes of work on {@code out}. */
     public ProgressBar(PrintWriter out, String title, long total) {
-        this(out, title, total, System.console() != null && System.console().isTerminal());
+        this(out, title, total, onTerminal());
+    }
+
+    /** Whether a person sees what is printed: newer virtual machines have a console without a terminal too. */
+    static boolean onTerminal() {
+        Console console = System.console();
+        return console != null && console.isTerminal();
     }
 
     ProgressBar(PrintWriter out, String title, long total, boolean shown) {
