@@ -136,7 +136,7 @@ public final class Backends {
     }
 
     private static Backend cpu(Options options) {
-        CpuSettings settings = settings(options.variables());
+        CpuSettings settings = settings(options.variables()).withTailSkip(TierSettings.tailSkip(options));
         if (options.engine().threads() > 0) {
             settings = settings.withThreads(options.engine().threads());
         }
@@ -149,8 +149,7 @@ public final class Backends {
             settings = settings.withCap(
                     CpuIsa.parse(variables.text(Variable.CPU_ISA).orElseThrow()));
         }
-        return settings.withHugeWeights(variables.flag(Variable.CPU_HUGE_WEIGHTS))
-                .withTailSkip((int) variables.whole(Variable.ROUTE_TAIL_SKIP).orElse(0));
+        return settings.withHugeWeights(variables.flag(Variable.CPU_HUGE_WEIGHTS));
     }
 
     /** {@link #instructionSet(Variables)} beside a backend that runs already. */

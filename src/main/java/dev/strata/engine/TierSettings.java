@@ -91,8 +91,15 @@ final class TierSettings {
                 variables.flag(Variable.PREFILL_CPU_SHARE)
                         ? (int) variables.whole(Variable.PREFILL_CPU_SHARE_MAX).orElse(SHARED_ROWS)
                         : 0,
-                (int) variables.whole(Variable.ROUTE_TAIL_SKIP).orElse(0),
+                tailSkip(options),
                 cardOnly ? null : () -> Backends.workers(options));
+    }
+
+    /** Rank from which on steps leave out missed experts; what the cache holds must not change deterministic answers. */
+    static int tailSkip(Options options) {
+        return options.engine().deterministic()
+                ? 0
+                : (int) options.variables().whole(Variable.ROUTE_TAIL_SKIP).orElse(0);
     }
 
     /** Sizes of the stager that were asked for by hand. */

@@ -38,6 +38,15 @@ class TierSettingsTest {
     }
 
     @Test
+    void missedExpertsAreLeftOutOnlyOnRequest() {
+        Map<String, String> skip = Map.of("STRATA_ROUTE_TAIL_SKIP", "7");
+        assertEquals(0, TierSettings.tailSkip(options(EngineOptions.DEFAULTS, Map.of())));
+        assertEquals(7, TierSettings.tailSkip(options(EngineOptions.DEFAULTS, skip)));
+        assertEquals(7, TierSettings.misses(options(EngineOptions.DEFAULTS, skip)).tailSkip());
+        assertEquals(0, TierSettings.tailSkip(options(EngineOptions.DEFAULTS.withDeterministic(true), skip)));
+    }
+
+    @Test
     void processorsReadWhatTheChunkSays() {
         assertEquals(512, TierSettings.chunk(options(EngineOptions.DEFAULTS, Map.of()), null));
         assertEquals(300, TierSettings.chunk(options(EngineOptions.DEFAULTS.withChunk(300), Map.of()), null));
