@@ -74,7 +74,7 @@ final class GrammarMachine {
     private final StackTable table = new StackTable();
     private final Map<StateKey, State> states = new HashMap<>();
     /** For each node that was met the bytes that it reads, one bit each. */
-    private final long @Nullable [][] readable;
+    private final long[] @Nullable [] readable;
 
     private final State dead;
     private final State start;

@@ -35,6 +35,7 @@ public final class BareStreams {
     private final List<Stream> running = new ArrayList<>();
     private final Thread writer = Thread.ofPlatform().daemon().name("strata-http").unstarted(this::write);
     private volatile int steps;
+    private int made;
 
     /** A request that is being answered. */
     private static final class Stream {
@@ -69,7 +70,7 @@ public final class BareStreams {
 
     /** One step: every stream gets an event. */
     public void step() {
-        steps++;
+        steps = ++made;
         LockSupport.unpark(writer);
     }
 
