@@ -18,46 +18,22 @@ const int REHEARSED_COLUMNS = 256;
 // Blocks behind them find everything in place.
 const unsigned REHEARSING_BLOCKS = 1056;
 
-// Adds an output to every residual stream, as strongly as the stream takes it.
-STRATA_INLINE void inject(float* residual, float value, const float* strengths, int streams, int row, int hidden, int column) {
-    for (int s = 0; s < streams; s++) {
-        residual[((long long)row * streams + s) * hidden + column] += strengths[row * streams + s] * value;
-    }
-}
-
-struct Matrix {
-    const u8* weights;
-    float* out;
-    u64 row_bytes;
-    int outputs, first_block, type, mode;
-    float scale;
-    int piece_bytes, piece_columns, slot;
-};
-struct Matrices {
-    Matrix of[6];
-};
-
-STRATA_RESIDENT_KERNEL(256, 4, decode_products, const __grid_constant__ Matrices list, int count, const float* x, const float* norm,
-              float epsilon, int parts, int rows, int columns, int stride, int sums_at, int tile_at,
-              const float* factors, int streams, float* norm_factors) {
+STRATA_RESIDENT_KERNEL(256, 4, decode_products, const __grid_constant__ ProductsInputs given) {
     STRATA_DYNAMIC_SHARED(shared);
     __shared__ float partial[8][16][8];
     __shared__ float inverses[8];
     release_next_kernel();
-    int which = 0;
-    while (which + 1 < count && (int)blockIdx.x >= list.of[which + 1].first_block) {
-        which++;
-    }
-    const Matrix& m = list.of[which];
+    const Matrix& m = matrix_of(given.list, given.count, blockIdx.x);
+    int columns = given.columns, stride = given.stride;
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     int first = ((int)blockIdx.x - m.first_block) * 16, own = min(16, m.outputs - first);
     u16* activations = (u16*)shared;
-    float* sums = sums_at == 0 ? nullptr : (float*)(shared + sums_at);
-    u8* tile = shared + tile_at;
+    float* sums = given.sums_at == 0 ? nullptr : (float*)(shared + given.sums_at);
+    u8* tile = shared + given.tile_at;
     const u8* from = m.weights + first * m.row_bytes;
     bring_rows(tile, m.slot, from, m.row_bytes, own, (int)min(m.row_bytes, (u64)m.piece_bytes), warp, 8);
     copy_async_commit();
-    int row0 = blockIdx.y * 8, here = min(8, rows - row0);
+    int row0 = blockIdx.y * 8, here = min(8, given.rows - row0);
     int output = threadIdx.x >> 3, row = threadIdx.x & 7, runs = twice();
     float* target = m.out + (long long)(row0 + row) * m.outputs + first + output;
 #pragma unroll 1
@@ -69,8 +45,9 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_products, const __grid_constant__ Matrices
         int width = real ? columns : min(columns, (int)REHEARSED_COLUMNS), groups = (width + 31) >> 5;
         bool makes = real && output < own && row < here;
         float before = makes && m.mode == ADD ? *target : 0.0f;  // on its way while the product is made
-        bring_activations(x + (long long)row0 * columns, norm, epsilon, parts, here, width, activations, stride, sums, inverses,
-                          !real || norm_factors == nullptr || blockIdx.x > 0 ? nullptr : norm_factors + row0 * parts);
+        bring_activations(given.x + (long long)row0 * columns, given.norm, given.epsilon, given.parts, here, width, activations, stride,
+                          sums, inverses,
+                          !real || given.norm_factors == nullptr || blockIdx.x > 0 ? nullptr : given.norm_factors + row0 * given.parts);
         if (real) {
             copy_async_wait<0>();
         }
@@ -92,11 +69,7 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_products, const __grid_constant__ Matrices
                             brought(tile, m.slot, from, m.row_bytes, (lane >> 2) + 8), (length + 31) >> 5, length, c, begin >> 5,
                             warp, 8, result);
         }
-        float* to = &partial[warp][lane >> 2][2 * (lane & 3)];
-        to[0] = result[0];
-        to[1] = result[1];
-        to[64] = result[2];
-        to[65] = result[3];
+        put_partial(partial[warp], result);
         __syncthreads();
         if (makes) {
             float sum = 0.0f;
@@ -104,14 +77,8 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_products, const __grid_constant__ Matrices
             for (int w = 0; w < 8; w++) {
                 sum += partial[w][output][row];
             }
-            float value = sum * inverses[row] * m.scale;
-            if (m.mode == INJECT) {
-                inject(m.out, value, factors, streams, row0 + row, m.outputs, first + output);
-            } else if (m.mode == ADD) {
-                *target = before + value;
-            } else {
-                finish(target, value, m.mode, factors, row0 + row);
-            }
+            finish_product(m, target, before, sum * inverses[row] * m.scale, given.factors, given.streams, row0 + row,
+                           first + output);
         }
     }
 }
@@ -141,11 +108,7 @@ STRATA_KERNEL(256, decode_hyper, const u8* up, u64 row_bytes, int type, float sc
     float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     multiply_stored(type, brought(tile, slot, from, row_bytes, lane >> 2), brought(tile, slot, from, row_bytes, (lane >> 2) + 8),
                     groups, rank, columns_of(activations, stride, sums, groups, rows), 0, warp % each, each, result);
-    float* to = &partial[warp][lane >> 2][2 * (lane & 3)];
-    to[0] = result[0];
-    to[1] = result[1];
-    to[64] = result[2];
-    to[65] = result[3];
+    put_partial(partial[warp], result);
     __syncthreads();
     int output = threadIdx.x >> 3, row = threadIdx.x & 7;
     if (output < own && row < rows) {
@@ -163,104 +126,17 @@ STRATA_KERNEL(256, decode_hyper, const u8* up, u64 row_bytes, int type, float sc
     }
 }
 
-// Whether this block is the last of `blocks` to come here for counter `arrivals`, which is zero again afterwards. All threads.
-STRATA_INLINE bool last_of(int* arrivals, int blocks) {
-    __shared__ int before;
-    publish();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        before = atomicAdd(arrivals, 1);
-        if (before == blocks - 1) {
-            *arrivals = 0;
-        }
-    }
-    __syncthreads();
-    publish();
-    return before == blocks - 1;
-}
-
-// The best `used` of up to 32 N logits by one warp: softmax, then one after the other, the lower index first among equals.
-template <int N>
-STRATA_INLINE void choose(const float* logits, int experts, int used, int renormalise, float scale, int* ids, float* weights) {
-    int lane = threadIdx.x & 31;
-    float score[N], best = -INFINITY, sum = 0.0f;
-    u32 key[N];
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-        score[i] = 32 * i + lane < experts ? read_fresh(logits + 32 * i + lane) : -INFINITY;
-        best = fmaxf(best, score[i]);
-    }
-    best = warp_max(best);
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-        score[i] = 32 * i + lane < experts ? expf(score[i] - best) : 0.0f;
-        sum += score[i];
-    }
-    sum = warp_sum(sum);
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-        score[i] /= sum;
-        key[i] = 32 * i + lane < experts ? bits_of(score[i]) + 1 : 0;
-    }
-    float kept = 0.0f, chosen_sum = 0.0f;
-    int kept_id = 0;
-    for (int j = 0; j < used; j++) {
-        u32 mine = 0;
-#pragma unroll
-        for (int i = 0; i < N; i++) {
-            mine = max(mine, key[i]);
-        }
-        u32 top = warp_most(mine);
-        u32 behind = 0;  // counted from the end: the largest is the lowest index
-#pragma unroll
-        for (int i = N - 1; i >= 0; i--) {
-            behind = key[i] == top ? (u32)(32 * N - (32 * i + lane)) : behind;
-        }
-        int id = 32 * N - (int)warp_most(behind);
-#pragma unroll
-        for (int i = 0; i < N; i++) {
-            key[i] = 32 * i + lane == id ? 0 : key[i];
-        }
-        float value = float_of(top - 1);
-        chosen_sum += value;
-        if (lane == j) {
-            kept = value;
-            kept_id = id;
-        }
-    }
-    if (lane < used) {
-        ids[lane] = kept_id;
-        weights[lane] = kept * (renormalise ? scale / fmaxf(chosen_sum, 6.103515625e-5f) : scale);
-    }
-}
-
-// A stored row times 32 values a group, both in shared memory; sums go on in `sum`.
-template <class T>
-STRATA_INLINE void score(const u8* stored, const float* x, int columns, float& sum) {
-    int lane = threadIdx.x & 31, quarter = lane & 3, groups = (columns + 31) >> 5;
-#pragma unroll 2
-    for (int g = lane >> 2; g < groups; g += 8) {
-        float v[8];
-        Scale s = T::read(stored, g, quarter, columns, v);
-        Vec4 low = *(const Vec4*)(x + 32 * g + T::first(quarter)), high = *(const Vec4*)(x + 32 * g + T::second(quarter));
-        float a[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-#pragma unroll
-        for (int i = 0; i < 8; i++) {
-            sum += (s.scale * v[i] + s.offset) * a[i];
-        }
-    }
-}
-
-// grid (experts / 4, rows). `normed` gets the normed rows when there is a norm.
-STRATA_KERNEL(128, decode_route, const u8* router, u64 row_bytes, int type, float router_scale, int slot, int x_at, const float* x,
-              const float* norm, float epsilon, int columns, int experts, int used, int renormalise, float scale, int* arrivals,
-              float* logits, float* normed, int* ids, float* weights) {
+// grid (experts / 4, rows)
+STRATA_KERNEL(128, decode_route, const __grid_constant__ RouteInputs given) {
     STRATA_DYNAMIC_SHARED(shared);
     __shared__ float partial[32];
     release_next_kernel();
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, row = blockIdx.y, expert = blockIdx.x * 4 + warp;
-    float* values = (float*)(shared + x_at);  // normed but for the factor
-    const u8* from = router + (u64)min(expert, experts - 1) * row_bytes;
+    int columns = given.columns, experts = given.experts, slot = given.slot;
+    u64 row_bytes = given.row_bytes;
+    const float* norm = given.norm;
+    float* values = (float*)(shared + given.x_at);  // normed but for the factor
+    const u8* from = given.router + (u64)min(expert, experts - 1) * row_bytes;
     u8* tile = shared + warp * slot;
     bring_rows(tile, slot, from, row_bytes, 1, (int)row_bytes, 0, 1);
     copy_async_commit();
@@ -268,10 +144,10 @@ STRATA_KERNEL(128, decode_route, const u8* router, u64 row_bytes, int type, floa
     for (int k = threadIdx.x; k < padded; k += 128) {
         values[k] = k >= columns ? 0.0f : norm == nullptr ? 1.0f : norm[k];
     }
-    x += (long long)row * columns;
-    logits += (long long)row * experts;
-    ids += (long long)row * used;
-    weights += (long long)row * used;
+    const float* x = given.x + (long long)row * columns;
+    float* logits = given.logits + (long long)row * experts;
+    int* ids = given.ids + (long long)row * given.used;
+    float* weights = given.weights + (long long)row * given.used;
     int runs = twice();
 #pragma unroll 1
     for (int run = 0; run < runs; run++) {
@@ -293,65 +169,48 @@ STRATA_KERNEL(128, decode_route, const u8* router, u64 row_bytes, int type, floa
         }
         __syncthreads();
         const u8* stored = brought(tile, slot, from, row_bytes, 0);
-        switch (type) {
-#define STRATA_SCORE(name, T) \
-        case CODE_##name: score<T>(stored, values, width, sum); break;
-            STRATA_EACH_TYPE(STRATA_SCORE)
-        }
+        score_stored(given.type, stored, values, width, sum, 0, 1);
         sum = warp_sum(sum);
-        float factor = norm == nullptr ? 1.0f : 1.0f / sqrtf(squares / columns + epsilon);
+        float factor = norm == nullptr ? 1.0f : 1.0f / sqrtf(squares / columns + given.epsilon);
         if (real && lane == 0 && expert < experts) {
-            logits[expert] = sum * factor * router_scale;
+            logits[expert] = sum * factor * given.router_scale;
         }
         if (real && blockIdx.x == 0 && norm != nullptr) {
             for (int k = threadIdx.x; k < columns; k += 128) {
-                normed[(long long)row * columns + k] = values[k] * factor;
+                given.normed[(long long)row * columns + k] = values[k] * factor;
             }
         }
-        if (real && last_of(arrivals + row, gridDim.x) && warp == 0) {
-            if (experts <= 128) {
-                choose<4>(logits, experts, used, renormalise, scale, ids, weights);
-            } else if (experts <= 256) {
-                choose<8>(logits, experts, used, renormalise, scale, ids, weights);
-            } else {
-                choose<16>(logits, experts, used, renormalise, scale, ids, weights);
-            }
+        if (real && last_of(given.arrivals + row, gridDim.x) && warp == 0) {
+            choose_any(logits, experts, given.used, given.renormalise, given.scale, ids, weights);
         }
     }
 }
 
-// The two matrices of a gated product. In a blob `gate` and `up` are offsets and the factors lie `tail` bytes into it (0: none).
-struct GateUp {
-    u64 gate, up, tail, gate_bytes, up_bytes;
-    float gate_scale, up_scale;
-    int gate_type, up_type, gate_slot, up_slot, intermediate;
-};
-
-// grid (most intermediate / 16, pairs + rows of the shared expert). `factors` gets the shared expert's factor of every row.
-STRATA_RESIDENT_KERNEL(256, 4, decode_gate_up, const u64* table, const int* ids, int pairs, int used, int first_expert, int experts,
-              const __grid_constant__ GateUp routed, const __grid_constant__ GateUp common, const float* x, int columns,
-              int sums_at, int tile_at, float* h, float* common_h, const float* scalar_gate, float* factors) {
+// grid (most intermediate / 16, pairs + rows of the shared expert).
+STRATA_RESIDENT_KERNEL(256, 4, decode_gate_up, const __grid_constant__ GateUpInputs given) {
     STRATA_DYNAMIC_SHARED(shared);
     __shared__ float partial[8][16];
     __shared__ float inverse;
     __shared__ float of_gate[8];
     release_next_kernel();
+    int pairs = given.pairs, columns = given.columns;
+    const float* scalar_gate = given.scalar_gate;
     bool shares = (int)blockIdx.y >= pairs;
-    const GateUp& m = shares ? common : routed;
+    const GateUp& m = shares ? given.common : given.routed;
     int first = blockIdx.x * 16, own = min(16, m.intermediate - first);
     if (own <= 0) {
         return;
     }
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, quarter_of = warp & 3;
-    int row = shares ? blockIdx.y - pairs : blockIdx.y / used;
+    int row = shares ? blockIdx.y - pairs : blockIdx.y / given.used;
     bool up = warp >= 4;
     float gate_scale = m.gate_scale, up_scale = m.up_scale;
     u64 row_bytes = up ? m.up_bytes : m.gate_bytes;
     int slot = up ? m.up_slot : m.gate_slot, runs = twice();
-    u8* tile = shared + tile_at + (up ? 16 * m.gate_slot : 0);
+    u8* tile = shared + given.tile_at + (up ? 16 * m.gate_slot : 0);
     u16* activations = (u16*)shared;
-    float* sums = sums_at == 0 ? nullptr : (float*)(shared + sums_at);
-    x += (long long)row * columns;
+    float* sums = given.sums_at == 0 ? nullptr : (float*)(shared + given.sums_at);
+    const float* x = given.x + (long long)row * columns;
     const u8* from = (const u8*)(up ? m.up : m.gate) + first * row_bytes;
     if (shares) {
         bring_rows(tile, slot, from, row_bytes, own, (int)row_bytes, quarter_of, 4);
@@ -364,11 +223,11 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_gate_up, const u64* table, const int* ids,
             wait_for_previous_kernel();
         }
         if (real && !shares) {
-            int expert = ids[blockIdx.y];
-            if (expert < first_expert || expert >= first_expert + experts) {
+            int expert = given.ids[blockIdx.y];
+            if (expert < given.first_expert || expert >= given.first_expert + given.experts) {
                 return;
             }
-            u64 base = table[expert];
+            u64 base = given.table[expert];
             if (base == 0) {
                 return;
             }
@@ -405,9 +264,9 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_gate_up, const u64* table, const int* ids,
                 continue;
             }
             if (shares) {
-                common_h[(long long)row * m.intermediate + first + i] = value;
+                given.common_h[(long long)row * m.intermediate + first + i] = value;
             } else {
-                h[(long long)blockIdx.y * m.intermediate + first + i] = value;
+                given.h[(long long)blockIdx.y * m.intermediate + first + i] = value;
             }
         }
         if (real && shares && blockIdx.x == 0) {
@@ -425,42 +284,32 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_gate_up, const u64* table, const int* ids,
                 for (int w = 0; w < 8; w++) {
                     sum += of_gate[w];
                 }
-                factors[row] = scalar_gate == nullptr ? 1.0f : sigmoid(sum);
+                given.factors[row] = scalar_gate == nullptr ? 1.0f : sigmoid(sum);
             }
         }
     }
 }
 
-// A matrix of a blob, or (offset: its address) of the shared expert.
-struct Down {
-    u64 offset, tail, row_bytes;
-    float scale;
-    int type, slot, columns;
-};
-
-// grid (outputs / 16, rows), a warp for every expert and one for the shared one (`shares`). warp_bytes: shared memory of a warp, its stored
-// rows first, then from x_at on its activations and from sums_at on their sums (0: none).
-STRATA_KERNEL(1024, decode_down, const u64* table, const int* ids, const float* weights, int used, int shares,
-              const __grid_constant__ Down routed, const __grid_constant__ Down common, const float* h, const float* common_h,
-              const float* factors, int outputs, int mode, const float* strengths, int streams, float* out,
-              int warp_bytes, int x_at, int sums_at) {
+// grid (outputs / 16, rows), a warp for every expert and one for the shared one.
+STRATA_KERNEL(1024, decode_down, const __grid_constant__ DownInputs given) {
+    int used = given.used, outputs = given.outputs, mode = given.mode;
     STRATA_DYNAMIC_SHARED(shared);
     __shared__ float partial[32][16];
     release_next_kernel();
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, row = blockIdx.y;
     int first = blockIdx.x * 16, own = min(16, outputs - first);
     bool common_one = warp >= used;
-    const Down& m = common_one ? common : routed;
-    u8* tile = shared + warp * warp_bytes;
-    u16* activations = (u16*)(tile + x_at);
-    float* sums = sums_at == 0 ? nullptr : (float*)(tile + sums_at);
+    const Down& m = common_one ? given.common : given.routed;
+    u8* tile = shared + warp * given.warp_bytes;
+    u16* activations = (u16*)(tile + given.x_at);
+    float* sums = given.sums_at == 0 ? nullptr : (float*)(tile + given.sums_at);
     const u8* from = (const u8*)m.offset;
     if (common_one) {
         from += first * m.row_bytes;
         bring_rows(tile, m.slot, from, m.row_bytes, own, (int)m.row_bytes, 0, 1);
         copy_async_commit();
     }
-    float* target = out + (long long)row * outputs + first + threadIdx.x;
+    float* target = given.out + (long long)row * outputs + first + threadIdx.x;
     int runs = twice();
 #pragma unroll 1
     for (int run = 0; run < runs; run++) {
@@ -470,22 +319,22 @@ STRATA_KERNEL(1024, decode_down, const u64* table, const int* ids, const float* 
         }
         float before = real && mode == ADD && (int)threadIdx.x < own ? *target : 0.0f;  // on its way while the sum is made
         float factor = m.scale;
-        const float* values = common_one ? common_h : h;
+        const float* values = common_one ? given.common_h : given.h;
         bool there = true;
         if (!real) {
             factor = 1.0f;
         } else if (common_one) {
-            factor *= factors[row];
-            values = common_h + (long long)row * m.columns;
+            factor *= given.factors[row];
+            values = given.common_h + (long long)row * m.columns;
         } else {
             int pair = row * used + warp;
-            u64 blob = table[ids[pair]];
+            u64 blob = given.table[given.ids[pair]];
             there = blob != 0;
             from = (const u8*)(blob + m.offset) + first * m.row_bytes;
-            values = h + (long long)pair * m.columns;
+            values = given.h + (long long)pair * m.columns;
             if (there) {
                 bring_rows(tile, m.slot, from, m.row_bytes, own, (int)m.row_bytes, 0, 1);
-                factor *= weights[pair] * (m.tail == 0 ? 1.0f : *(const float*)(blob + m.tail));
+                factor *= given.weights[pair] * (m.tail == 0 ? 1.0f : *(const float*)(blob + m.tail));
             }
             copy_async_commit();
         }
@@ -511,14 +360,14 @@ STRATA_KERNEL(1024, decode_down, const u64* table, const int* ids, const float* 
         __syncthreads();
         if ((int)threadIdx.x < own) {
             float sum = 0.0f;
-            for (int w = 0; w < used + shares; w++) {
+            for (int w = 0; w < used + given.shares; w++) {
                 sum += partial[w][threadIdx.x];
             }
             if (!real) {
                 continue;
             }
             if (mode == INJECT) {
-                inject(out, sum, strengths, streams, row, outputs, first + threadIdx.x);
+                inject(given.out, sum, given.strengths, given.streams, row, outputs, first + threadIdx.x);
             } else {
                 *target = before + sum;
             }

@@ -44,7 +44,6 @@ STRATA_INLINE u32 warp_most(u32 value) {
     }
     return value;
 }
-#define __grid_constant__
 STRATA_INLINE void read_fresh_four(const float* p, float* v) { memcpy(v, p, 16); }
 STRATA_INLINE u32 half2_multiply_add(u32 a, u32 b, u32 c) {
     return half2_of(from_half((u16)a) * from_half((u16)b) + from_half((u16)c),
@@ -144,6 +143,15 @@ STRATA_INLINE void four_fresh(const float* x, int k, int columns, float* v) {
     }
 }
 
+// The same of rows of a multiple of four columns, without a branch.
+STRATA_INLINE void four_held(const float* x, int k, int columns, float* v) {
+    read_fresh_four(x + min(k, columns - 4), v);
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        v[i] = k < columns ? v[i] : 0.0f;
+    }
+}
+
 // Four values as float16 to to[0..3] in the order 0, 2, 1, 3 (in which nibbles come out of a word two at a time), and (with sums) the sum of what they became over groups of 32 columns.
 STRATA_INLINE void round_four(const float* v, u16* to, bool inside, float* sums, int group) {
     Word2 halves = {half2_of(v[0], v[2]), half2_of(v[1], v[3])};
@@ -163,18 +171,59 @@ STRATA_INLINE void round_four(const float* v, u16* to, bool inside, float* sums,
     }
 }
 
+// Room for a block's sums and maxima, [32][parts]. (Variables of templates cannot be told to lie beside others, which the emulator asks for.)
+STRATA_INLINE float (*sums_of_warps())[MOST_PARTS] {
+    __shared__ float sums[32][MOST_PARTS];
+    return sums;
+}
+
 // Rows of activations, normed when there are weights for it (each of `parts` equal parts for itself), as float16 [rows][stride]; `inverses`
 // gets what undoes their scaling, `sums` [rows][groups] the sums of every group and `factors` [rows][parts] those of the norm when they
-// are there. All 256 threads; the caller puts a barrier behind.
+// are there. All threads of `WARPS` warps; the caller puts a barrier behind. HELD: rows that fit stay in registers between their two uses.
+template <int WARPS = 8, bool HELD = false>
 STRATA_INLINE void bring_activations(const float* x, const float* norm, float epsilon, int parts, int rows, int columns,
                                      u16* to, int stride, float* sums, float* inverses, float* factors) {
-    __shared__ float squares_of[8][MOST_PARTS], most_of[8][MOST_PARTS];
+    float(*squares_of)[MOST_PARTS] = sums_of_warps(), (*most_of)[MOST_PARTS] = squares_of + 16;
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-    int each = rows == 1 ? 8 : rows == 2 ? 4 : rows <= 4 ? 2 : 1;  // warps a row
+    int each = rows == 1 ? WARPS : rows == 2 ? WARPS / 2 : rows <= 4 ? WARPS / 4 : WARPS / 8;  // warps a row
     int row = warp / each, part = warp % each, groups = (columns + 31) >> 5;
     const float* own = x + (long long)(row < rows ? row : 0) * columns;
     int length = columns / parts;
-    for (int p = 0; p < parts; p++) {
+    const int KEPT = 4;
+    bool held = HELD && parts == 1 && (columns & 3) == 0 && columns <= KEPT * 128 * each;
+    float kept[HELD ? KEPT : 1][4], scales[HELD ? KEPT : 1][4];
+    if (held) {
+#pragma unroll
+        for (int j = 0; j < (HELD ? KEPT : 1); j++) {
+            int k = 4 * (part * 32 + lane) + 128 * each * j;
+            four_held(own, k, columns, kept[j]);
+            Vec4 w = {1.0f, 1.0f, 1.0f, 1.0f};
+            if (norm != nullptr) {
+                w = *(const Vec4*)(norm + min(k, columns - 4));
+            }
+            scales[j][0] = w.x;
+            scales[j][1] = w.y;
+            scales[j][2] = w.z;
+            scales[j][3] = w.w;
+        }
+        float squares = 0.0f, most = 0.0f;
+#pragma unroll
+        for (int j = 0; j < (HELD ? KEPT : 1); j++) {
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                squares += kept[j][i] * kept[j][i];
+                kept[j][i] *= scales[j][i];
+                most = fmaxf(most, fabsf(kept[j][i]));
+            }
+        }
+        squares = warp_sum(squares);
+        most = warp_max(most);
+        if (lane == 0) {
+            squares_of[warp][0] = squares;
+            most_of[warp][0] = most;
+        }
+    }
+    for (int p = 0; p < parts && !held; p++) {
         float squares = 0.0f, most = 0.0f;
         int end = (p + 1) * length;
 #pragma unroll 4
@@ -222,6 +271,22 @@ STRATA_INLINE void bring_activations(const float* x, const float* norm, float ep
             }
         }
     }
+    if (held) {
+#pragma unroll
+        for (int j = 0; j < (HELD ? KEPT : 1); j++) {
+            int base = part * 32 + 32 * each * j;
+            if (base < 8 * groups) {
+                int k = 4 * (base + lane);
+#pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    kept[j][i] = kept[j][i] * (normed[0] * factor);
+                }
+                round_four(kept[j], to + row * stride + k, base + lane < 8 * groups, sums == nullptr ? nullptr : sums + row * groups,
+                           k >> 5);
+            }
+        }
+        return;
+    }
 #pragma unroll 2
     for (int base = part * 32; base < 8 * groups; base += 32 * each) {
         int k = 4 * (base + lane);
@@ -247,6 +312,34 @@ STRATA_INLINE void bring_activations(const float* x, const float* norm, float ep
 STRATA_INLINE void bring_activations_of_warp(const float* x, int columns, u16* to, float* sums, float& inverse) {
     int lane = threadIdx.x & 31, groups = (columns + 31) >> 5;
     float most = 0.0f, factor;
+    const int KEPT = 8;
+    if ((columns & 3) == 0 && columns <= 128 * KEPT) {
+        float kept[KEPT][4];
+#pragma unroll
+        for (int j = 0; j < KEPT; j++) {
+            four_held(x, 4 * lane + 128 * j, columns, kept[j]);
+        }
+#pragma unroll
+        for (int j = 0; j < KEPT; j++) {
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                most = fmaxf(most, fabsf(kept[j][i]));
+            }
+        }
+        fitting(warp_max(most), factor, inverse);
+#pragma unroll
+        for (int j = 0; j < KEPT; j++) {
+            if (32 * j < 8 * groups) {
+#pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    kept[j][i] *= factor;
+                }
+                int k = 4 * lane + 128 * j;
+                round_four(kept[j], to + k, 32 * j + lane < 8 * groups, sums, k >> 5);
+            }
+        }
+        return;
+    }
     for (int k = 4 * lane; k < columns; k += 128) {
         float v[4];
         four_fresh(x, k, columns, v);
@@ -371,3 +464,236 @@ STRATA_INLINE void multiply_stored(int type, const u8* low, const u8* high, int 
         STRATA_EACH_TYPE(STRATA_MULTIPLY)
     }
 }
+
+// Adds an output to every residual stream, as strongly as the stream takes it.
+STRATA_INLINE void inject(float* residual, float value, const float* strengths, int streams, int row, int hidden, int column) {
+    for (int s = 0; s < streams; s++) {
+        residual[((long long)row * streams + s) * hidden + column] += strengths[row * streams + s] * value;
+    }
+}
+
+struct Matrix {
+    const u8* weights;
+    float* out;
+    u64 row_bytes;
+    int outputs, first_block, type, mode;
+    float scale;
+    int piece_bytes, piece_columns, slot;
+};
+struct Matrices {
+    Matrix of[6];
+};
+
+STRATA_INLINE const Matrix& matrix_of(const Matrices& list, int count, int tile) {
+    int which = 0;
+    while (which + 1 < count && tile >= list.of[which + 1].first_block) {
+        which++;
+    }
+    return list.of[which];
+}
+
+// Products of several matrices with the same rows, normed on the way when there are weights for it.
+struct ProductsInputs {
+    Matrices list;
+    int count;
+    const float* x;
+    const float* norm;
+    float epsilon;
+    int parts, rows, columns, stride, sums_at, tile_at;
+    const float* factors;
+    int streams;
+    float* norm_factors;
+};
+
+// What becomes of one output. `before`: what was there, where something is added to it.
+STRATA_INLINE void finish_product(const Matrix& m, float* target, float before, float value, const float* factors, int streams,
+                                  int row, int column) {
+    if (m.mode == INJECT) {
+        inject(m.out, value, factors, streams, row, m.outputs, column);
+    } else if (m.mode == ADD) {
+        *target = before + value;
+    } else {
+        finish(target, value, m.mode, factors, row);
+    }
+}
+
+// A warp's 16 x 8 sums to shared memory.
+STRATA_INLINE void put_partial(float (*partial)[8], const float* result) {
+    int lane = threadIdx.x & 31;
+    float* to = &partial[lane >> 2][2 * (lane & 3)];
+    to[0] = result[0];
+    to[1] = result[1];
+    to[64] = result[2];
+    to[65] = result[3];
+}
+
+// Whether this block is the last of `blocks` to come here for counter `arrivals`, which is zero again afterwards. All threads.
+STRATA_INLINE bool last_of(int* arrivals, int blocks) {
+    __shared__ int before;
+    publish();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        before = atomicAdd(arrivals, 1);
+        if (before == blocks - 1) {
+            *arrivals = 0;
+        }
+    }
+    __syncthreads();
+    publish();
+    return before == blocks - 1;
+}
+
+// The best `used` of up to 32 N logits by one warp: softmax, then one after the other, the lower index first among equals.
+template <int N>
+STRATA_INLINE void choose(const float* logits, int experts, int used, int renormalise, float scale, int* ids, float* weights) {
+    int lane = threadIdx.x & 31;
+    float score[N], best = -INFINITY, sum = 0.0f;
+    u32 key[N];
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        score[i] = 32 * i + lane < experts ? read_fresh(logits + 32 * i + lane) : -INFINITY;
+        best = fmaxf(best, score[i]);
+    }
+    best = warp_max(best);
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        score[i] = 32 * i + lane < experts ? expf(score[i] - best) : 0.0f;
+        sum += score[i];
+    }
+    sum = warp_sum(sum);
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        score[i] /= sum;
+        key[i] = 32 * i + lane < experts ? bits_of(score[i]) + 1 : 0;
+    }
+    float kept = 0.0f, chosen_sum = 0.0f;
+    int kept_id = 0;
+    for (int j = 0; j < used; j++) {
+        u32 mine = 0;
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            mine = max(mine, key[i]);
+        }
+        u32 top = warp_most(mine);
+        u32 behind = 0;  // counted from the end: the largest is the lowest index
+#pragma unroll
+        for (int i = N - 1; i >= 0; i--) {
+            behind = key[i] == top ? (u32)(32 * N - (32 * i + lane)) : behind;
+        }
+        int id = 32 * N - (int)warp_most(behind);
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            key[i] = 32 * i + lane == id ? 0 : key[i];
+        }
+        float value = float_of(top - 1);
+        chosen_sum += value;
+        if (lane == j) {
+            kept = value;
+            kept_id = id;
+        }
+    }
+    if (lane < used) {
+        ids[lane] = kept_id;
+        weights[lane] = kept * (renormalise ? scale / fmaxf(chosen_sum, 6.103515625e-5f) : scale);
+    }
+}
+
+// A stored row times 32 values a group, both in shared memory; sums go on in `sum`. One of `parts` warps that share the columns.
+template <class T>
+STRATA_INLINE void score(const u8* stored, const float* x, int columns, float& sum, int part, int parts) {
+    int lane = threadIdx.x & 31, quarter = lane & 3, groups = (columns + 31) >> 5;
+#pragma unroll 2
+    for (int g = 8 * part + (lane >> 2); g < groups; g += 8 * parts) {
+        float v[8];
+        Scale s = T::read(stored, g, quarter, columns, v);
+        Vec4 low = *(const Vec4*)(x + 32 * g + T::first(quarter)), high = *(const Vec4*)(x + 32 * g + T::second(quarter));
+        float a[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            sum += (s.scale * v[i] + s.offset) * a[i];
+        }
+    }
+}
+
+// The stored row of an expert's score by its type. Warp-uniform.
+STRATA_INLINE void score_stored(int type, const u8* stored, const float* x, int columns, float& sum, int part, int parts) {
+    switch (type) {
+#define STRATA_SCORE(name, T) \
+    case CODE_##name: score<T>(stored, x, columns, sum, part, parts); break;
+        STRATA_EACH_TYPE(STRATA_SCORE)
+    }
+}
+
+STRATA_INLINE void choose_any(const float* logits, int experts, int used, int renormalise, float scale, int* ids, float* weights) {
+    if (experts <= 128) {
+        choose<4>(logits, experts, used, renormalise, scale, ids, weights);
+    } else if (experts <= 256) {
+        choose<8>(logits, experts, used, renormalise, scale, ids, weights);
+    } else {
+        choose<16>(logits, experts, used, renormalise, scale, ids, weights);
+    }
+}
+
+// `normed` gets the normed rows when there is a norm.
+struct RouteInputs {
+    const u8* router;
+    u64 row_bytes;
+    int type;
+    float router_scale;
+    int slot, x_at;
+    const float* x;
+    const float* norm;
+    float epsilon;
+    int columns, experts, used, renormalise;
+    float scale;
+    int* arrivals;
+    float* logits;
+    float* normed;
+    int* ids;
+    float* weights;
+};
+
+// The two matrices of a gated product. In a blob `gate` and `up` are offsets and the factors lie `tail` bytes into it (0: none).
+struct GateUp {
+    u64 gate, up, tail, gate_bytes, up_bytes;
+    float gate_scale, up_scale;
+    int gate_type, up_type, gate_slot, up_slot, intermediate;
+};
+
+// `factors` gets the shared expert's factor of every row.
+struct GateUpInputs {
+    const u64* table;
+    const int* ids;
+    int pairs, used, first_expert, experts;
+    GateUp routed, common;
+    const float* x;
+    int columns, sums_at, tile_at;
+    float* h;
+    float* common_h;
+    const float* scalar_gate;
+    float* factors;
+};
+
+// A matrix of a blob, or (offset: its address) of the shared expert.
+struct Down {
+    u64 offset, tail, row_bytes;
+    float scale;
+    int type, slot, columns;
+};
+
+// `shares`: whether there is a shared expert. warp_bytes: shared memory of a warp, its stored rows first, then from x_at on its activations and from
+// sums_at on their sums (0: none).
+struct DownInputs {
+    const u64* table;
+    const int* ids;
+    const float* weights;
+    int used, shares;
+    Down routed, common;
+    const float* h;
+    const float* common_h;
+    const float* factors;
+    int outputs, mode;
+    const float* strengths;
+    int streams, warp_bytes, x_at, sums_at;
+    float* out;
+};

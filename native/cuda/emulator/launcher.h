@@ -15,6 +15,7 @@ struct Launch {
     std::vector<unsigned char> arguments;
     Triple grid, block;
     size_t shared_bytes;
+    bool cooperative;
 };
 
 void run(const Launch& launch);

@@ -175,7 +175,7 @@ public final class CudaBackend implements Backend {
                             + " and " + layout.downType()
                             + ", which the card cannot read as they are: convert the model with strata convert");
         }
-        ops.add(placement);
+        ops.add(placement, layer);
         return new CudaExpertLayer(layer, layout, null, null, placement);
     }
 
@@ -212,6 +212,7 @@ public final class CudaBackend implements Backend {
     @Override
     public LayerState.Recurrent recurrent(DeltaShape shape, int slots) {
         ops.memoryMade();
+        ops.forms().recurrentLayers();
         return new CudaStates.Recurrent(states, shape, slots);
     }
 

@@ -40,6 +40,8 @@ final class CudaOps implements Ops, AutoCloseable {
     private final CommitRecord commit;
     private final RopeTables ropes;
     private final HeldStates held = new HeldStates();
+    private final DecodeForms forms;
+    private final @Nullable DecodePrograms programs;
     private final CudaPasses passes;
     private final Kernel nothing;
     private final SampleKernels samples;
@@ -78,11 +80,19 @@ final class CudaOps implements Ops, AutoCloseable {
         this.nothing = kernels.get("nothing");
         this.types = new StoredTypes(kernels);
         this.activations = new Activations(launcher, scratch, kernels);
-        this.passes = new CudaPasses(device, stream, launcher, scratch, step, chunk, held, activations, options);
+        this.forms = new DecodeForms(options);
+        this.programs = forms.persistent()
+                ? new DecodePrograms(device, stream, kernels, scratch, staging, options)
+                : null;
+        if (programs != null) {
+            launcher.record(programs);
+        }
+        this.passes = new CudaPasses(
+                device, stream, launcher, scratch, step, chunk, held, activations, options, forms, programs);
         int processors = device.multiprocessors();
         // Behind what the kernels declare themselves.
         int sharedBytes = device.sharedMemoryOfABlock() - (8 << 10);
-        this.decodeProducts = new DecodeProducts(launcher, scratch, kernels, types, options, sharedBytes);
+        this.decodeProducts = new DecodeProducts(launcher, scratch, kernels, types, forms, sharedBytes);
         this.decodeExperts = new DecodeExperts(launcher, scratch, kernels, types, decodeProducts, sharedBytes);
         boolean groups = options.tensorCores() == TensorCores.GROUP
                 || (options.tensorCores() == TensorCores.AUTO && device.computeCapability() == 90);
@@ -91,7 +101,7 @@ final class CudaOps implements Ops, AutoCloseable {
                 launcher, scratch, kernels, types, activations, tiles, options, processors, decodeProducts);
         this.rows = new RowKernels(launcher, scratch, kernels, products);
         this.attention = new AttentionKernels(launcher, scratch, kernels, step, ropes, options, groups);
-        this.decodeAttention = new DecodeAttention(launcher, scratch, kernels, step, ropes, options, sharedBytes);
+        this.decodeAttention = new DecodeAttention(launcher, scratch, kernels, step, ropes, forms, sharedBytes);
         this.index = new IndexKernels(launcher, scratch, kernels, step, ropes, attention, options);
         this.delta = new DeltaKernels(
                 launcher,
@@ -99,7 +109,7 @@ final class CudaOps implements Ops, AutoCloseable {
                 kernels,
                 step,
                 held,
-                new DecodeDelta(launcher, scratch, kernels, step, options),
+                new DecodeDelta(launcher, scratch, kernels, step, forms),
                 new DeltaChunks(launcher, scratch, kernels, options, device.sharedMemoryOfABlock()));
         this.ngram = new NgramKernels(launcher, scratch, kernels, step, products, held);
         this.experts = new ExpertKernels(launcher, scratch, kernels, types, products, activations, decodeExperts);
@@ -111,8 +121,13 @@ final class CudaOps implements Ops, AutoCloseable {
         return misses;
     }
 
-    void add(ExpertPlacement placement) {
-        passes.add(placement);
+    /** @param layer one of those that the placement places */
+    void add(ExpertPlacement placement, int layer) {
+        passes.add(placement, layer);
+    }
+
+    DecodeForms forms() {
+        return forms;
     }
 
     /** Memory for passes of {@code rows} rows is lent or given back. */
@@ -484,6 +499,13 @@ final class CudaOps implements Ops, AutoCloseable {
         return started;
     }
 
+    /** Clocks of the phases of later passes, which are not captured then; null for none. Only in the form that has phases. */
+    void timePhases(@Nullable PhaseTimes target) {
+        if (programs != null) {
+            programs.time(target);
+        }
+    }
+
     /** Ends timing. */
     void stopTiming() {
         launcher.time(null);
@@ -495,7 +517,12 @@ final class CudaOps implements Ops, AutoCloseable {
         memoryMade();
     }
 
-    /** Kernels launched or captured so far. */
+    /** Programs of phases launched or captured so far. */
+    long programs() {
+        return programs == null ? 0 : programs.launches();
+    }
+
+    /** Kernels launched or captured so far, phases too. */
     long launches() {
         return launcher.launches();
     }
@@ -511,6 +538,9 @@ final class CudaOps implements Ops, AutoCloseable {
     @Override
     public void close() {
         stream.synchronize();
+        if (programs != null) {
+            programs.close();
+        }
         passes.close();
         uploads.close();
         scratch.close();

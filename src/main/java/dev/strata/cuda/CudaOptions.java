@@ -11,7 +11,8 @@ import java.util.Optional;
  * @param deterministic one kernel and one order of summation whatever the number of rows
  * @param graphs whether passes of few rows are captured and replayed
  * @param overlap whether a kernel may be launched while the one before it drains (cards from compute capability 9.0 on)
- * @param fused whether passes of few rows use kernels that do several operations at once
+ * @param form how passes of few rows are launched
+ * @param decodeBlocks blocks of {@link DecodeForm#PERSISTENT}; 0: one for every multiprocessor
  * @param tensorCores which products of tiles prompts use
  * @param driver the driver library, when it is not the system's {@code libcuda.so.1}
  * @param toolkit a folder to look for libcudart in first
@@ -23,13 +24,24 @@ public record CudaOptions(
         boolean deterministic,
         boolean graphs,
         boolean overlap,
-        boolean fused,
+        DecodeForm form,
+        int decodeBlocks,
         TensorCores tensorCores,
         Optional<Path> driver,
         Optional<Path> toolkit) {
     public static CudaOptions defaults() {
         return new CudaOptions(
-                0, 0, Precision.MIXED, false, true, true, true, TensorCores.AUTO, Optional.empty(), Optional.empty());
+                0,
+                0,
+                Precision.MIXED,
+                false,
+                true,
+                true,
+                DecodeForm.AUTO,
+                0,
+                TensorCores.AUTO,
+                Optional.empty(),
+                Optional.empty());
     }
 
     public CudaOptions withGpu(int ordinal) {
@@ -40,7 +52,8 @@ public record CudaOptions(
                 deterministic,
                 graphs,
                 overlap,
-                fused,
+                form,
+                decodeBlocks,
                 tensorCores,
                 driver,
                 toolkit);
@@ -48,32 +61,107 @@ public record CudaOptions(
 
     public CudaOptions withVramLimit(long bytes) {
         return new CudaOptions(
-                gpu, bytes, precision, deterministic, graphs, overlap, fused, tensorCores, driver, toolkit);
+                gpu,
+                bytes,
+                precision,
+                deterministic,
+                graphs,
+                overlap,
+                form,
+                decodeBlocks,
+                tensorCores,
+                driver,
+                toolkit);
     }
 
     public CudaOptions withPrecision(Precision value) {
         return new CudaOptions(
-                gpu, vramLimitBytes, value, deterministic, graphs, overlap, fused, tensorCores, driver, toolkit);
+                gpu,
+                vramLimitBytes,
+                value,
+                deterministic,
+                graphs,
+                overlap,
+                form,
+                decodeBlocks,
+                tensorCores,
+                driver,
+                toolkit);
     }
 
     public CudaOptions withDeterministic(boolean value) {
         return new CudaOptions(
-                gpu, vramLimitBytes, precision, value, graphs, overlap, fused, tensorCores, driver, toolkit);
+                gpu,
+                vramLimitBytes,
+                precision,
+                value,
+                graphs,
+                overlap,
+                form,
+                decodeBlocks,
+                tensorCores,
+                driver,
+                toolkit);
     }
 
     public CudaOptions withGraphs(boolean value) {
         return new CudaOptions(
-                gpu, vramLimitBytes, precision, deterministic, value, overlap, fused, tensorCores, driver, toolkit);
+                gpu,
+                vramLimitBytes,
+                precision,
+                deterministic,
+                value,
+                overlap,
+                form,
+                decodeBlocks,
+                tensorCores,
+                driver,
+                toolkit);
     }
 
     public CudaOptions withOverlap(boolean value) {
         return new CudaOptions(
-                gpu, vramLimitBytes, precision, deterministic, graphs, value, fused, tensorCores, driver, toolkit);
+                gpu,
+                vramLimitBytes,
+                precision,
+                deterministic,
+                graphs,
+                value,
+                form,
+                decodeBlocks,
+                tensorCores,
+                driver,
+                toolkit);
     }
 
-    public CudaOptions withFused(boolean value) {
+    public CudaOptions withForm(DecodeForm value) {
         return new CudaOptions(
-                gpu, vramLimitBytes, precision, deterministic, graphs, overlap, value, tensorCores, driver, toolkit);
+                gpu,
+                vramLimitBytes,
+                precision,
+                deterministic,
+                graphs,
+                overlap,
+                value,
+                decodeBlocks,
+                tensorCores,
+                driver,
+                toolkit);
+    }
+
+    public CudaOptions withDecodeBlocks(int value) {
+        return new CudaOptions(
+                gpu,
+                vramLimitBytes,
+                precision,
+                deterministic,
+                graphs,
+                overlap,
+                form,
+                value,
+                tensorCores,
+                driver,
+                toolkit);
     }
 
     public CudaOptions withDriver(Path library) {
@@ -84,7 +172,8 @@ public record CudaOptions(
                 deterministic,
                 graphs,
                 overlap,
-                fused,
+                form,
+                decodeBlocks,
                 tensorCores,
                 Optional.of(library),
                 toolkit);
@@ -92,6 +181,16 @@ public record CudaOptions(
 
     public CudaOptions withTensorCores(TensorCores value) {
         return new CudaOptions(
-                gpu, vramLimitBytes, precision, deterministic, graphs, overlap, fused, value, driver, toolkit);
+                gpu,
+                vramLimitBytes,
+                precision,
+                deterministic,
+                graphs,
+                overlap,
+                form,
+                decodeBlocks,
+                value,
+                driver,
+                toolkit);
     }
 }

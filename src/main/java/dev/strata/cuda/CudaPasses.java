@@ -2,8 +2,8 @@ package dev.strata.cuda;
 
 import dev.strata.device.Batch;
 import dev.strata.device.ExpertPlacement;
-import java.util.LinkedHashSet;
-import java.util.Set;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -14,6 +14,9 @@ final class CudaPasses implements AutoCloseable {
     /** Passes of more rows have kernels that are long enough without overlapped launches. */
     private static final int MOST_OVERLAPPED_ROWS = 16;
 
+    /** Tells captured passes of the two forms apart, beside the generations of their memory. */
+    private static final int FUSED_FORM = 1 << 30;
+
     private final CudaDevice device;
     private final CudaStream stream;
     private final Launcher launcher;
@@ -23,9 +26,11 @@ final class CudaPasses implements AutoCloseable {
     private final HeldStates held;
     private final Activations activations;
     private final CudaOptions options;
+    private final DecodeForms forms;
+    private final @Nullable DecodePrograms programs;
     private final PassGraphs graphs;
     private final CudaEvent finished = CudaEvent.create();
-    private final Set<ExpertPlacement> placements = new LinkedHashSet<>();
+    private final Map<ExpertPlacement, Integer> placements = new LinkedHashMap<>();
     private @Nullable Batch described;
     private int memoryGeneration;
 
@@ -38,7 +43,9 @@ final class CudaPasses implements AutoCloseable {
             ChunkMemory chunk,
             HeldStates held,
             Activations activations,
-            CudaOptions options) {
+            CudaOptions options,
+            DecodeForms forms,
+            @Nullable DecodePrograms programs) {
         this.device = device;
         this.stream = stream;
         this.launcher = launcher;
@@ -48,17 +55,32 @@ final class CudaPasses implements AutoCloseable {
         this.held = held;
         this.activations = activations;
         this.options = options;
-        this.graphs = new PassGraphs(stream, scratch, held);
+        this.forms = forms;
+        this.programs = programs;
+        this.graphs = new PassGraphs(stream, scratch, held, programs);
     }
 
-    void add(ExpertPlacement placement) {
-        placements.add(placement);
+    /** @param layer one of those that the placement places */
+    void add(ExpertPlacement placement, int layer) {
+        placements.merge(placement, layer + 1, Math::max);
+    }
+
+    /** Whether a layer's experts are not all on the card. */
+    private boolean missingExperts() {
+        for (Map.Entry<ExpertPlacement, Integer> placed : placements.entrySet()) {
+            for (int layer = 0; layer < placed.getValue(); layer++) {
+                if (!placed.getKey().whole(layer)) {
+                    return true;
+                }
+            }
+        }
+        return false;
     }
 
     /** Memory for passes of {@code rows} rows is lent or given back. */
     void enter(int rows) {
         long lent = 0;
-        for (ExpertPlacement placement : placements) {
+        for (ExpertPlacement placement : placements.keySet()) {
             placement.enter(rows, stream);
             lent = Math.max(lent, placement.lentMemory());
         }
@@ -66,11 +88,11 @@ final class CudaPasses implements AutoCloseable {
     }
 
     void promptGoesOn() {
-        placements.forEach(ExpertPlacement::promptGoesOn);
+        placements.keySet().forEach(ExpertPlacement::promptGoesOn);
     }
 
     void promptFinished() {
-        placements.forEach(ExpertPlacement::promptFinished);
+        placements.keySet().forEach(ExpertPlacement::promptFinished);
     }
 
     /** Memory that passes use was made: a pass of a name seen before may be another one. */
@@ -99,9 +121,11 @@ final class CudaPasses implements AutoCloseable {
             held.begin();
         }
         launcher.overlap(batch.rows() <= MOST_OVERLAPPED_ROWS && !launcher.timing());
-        boolean graph = options.graphs() && !launcher.timing() && PassGraphs.suits(batch, step);
-        int form = 0;
-        for (ExpertPlacement placement : placements) {
+        boolean timing = launcher.timing() || (programs != null && programs.timing());
+        boolean graph = options.graphs() && !timing && PassGraphs.suits(batch, step);
+        forms.missingExperts(missingExperts());
+        int form = forms.fused() ? FUSED_FORM : 0;
+        for (ExpertPlacement placement : placements.keySet()) {
             placement.beginPass(batch.rows(), stream);
             graph &= placement.capturable(batch.rows());
             form += placement.form();
@@ -116,16 +140,33 @@ final class CudaPasses implements AutoCloseable {
                         step.contextBucket(),
                         batch.hold(),
                         scratch.generation() + step.generation() + memoryGeneration + chunk.generation() + form);
-                graphs.run(graphKey, body);
+                graphs.run(graphKey, () -> whole(body));
             } else {
-                body.run();
+                whole(body);
             }
         } finally {
-            placements.forEach(placement -> placement.endPass(stream));
+            placements.keySet().forEach(placement -> placement.endPass(stream));
             launcher.overlap(false);
             described = null;
         }
         activations.forget();
+    }
+
+    /** The body with what it left to be launched. */
+    private void whole(Runnable body) {
+        boolean done = false;
+        try {
+            body.run();
+            done = true;
+        } finally {
+            if (programs != null) {
+                if (done) {
+                    programs.flush();
+                } else {
+                    programs.drop();
+                }
+            }
+        }
     }
 
     /** Whether the running pass is being captured. */
@@ -136,7 +177,7 @@ final class CudaPasses implements AutoCloseable {
     /** Waits for all work where a placement computes on the processor, without keeping one busy, which the driver's own waits do. */
     void leaveProcessor() {
         boolean shared = false;
-        for (ExpertPlacement placement : placements) {
+        for (ExpertPlacement placement : placements.keySet()) {
             shared |= placement.sharesProcessor();
         }
         if (!shared) {
@@ -150,7 +191,7 @@ final class CudaPasses implements AutoCloseable {
 
     /** All work so far has been waited for. */
     void settled() {
-        placements.forEach(ExpertPlacement::settled);
+        placements.keySet().forEach(ExpertPlacement::settled);
     }
 
     @Override

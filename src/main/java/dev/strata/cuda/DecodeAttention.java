@@ -24,7 +24,7 @@ final class DecodeAttention {
     private final Kernels kernels;
     private final StepRecord step;
     private final RopeTables ropes;
-    private final CudaOptions options;
+    private final DecodeForms forms;
     private final int sharedBytes;
     private final Kernel merge;
     private final Map<String, Kernel> tiled = new HashMap<>();
@@ -35,23 +35,21 @@ final class DecodeAttention {
             Kernels kernels,
             StepRecord step,
             RopeTables ropes,
-            CudaOptions options,
+            DecodeForms forms,
             int sharedBytes) {
         this.launcher = launcher;
         this.scratch = scratch;
         this.kernels = kernels;
         this.step = step;
         this.ropes = ropes;
-        this.options = options;
+        this.forms = forms;
         this.sharedBytes = sharedBytes;
         this.merge = kernels.chained("attention_merge", 0);
     }
 
     /** @param choosing whether the layer has a block selector */
     boolean suits(AttentionShape shape, CudaStates.Kv kv, int rows, boolean choosing) {
-        return options.fused()
-                && options.precision() == Precision.MIXED
-                && !options.deterministic()
+        return forms.fused()
                 && step.longestSegment() <= (choosing ? 1 : Batch.MAX_WINDOW)
                 && rows <= MOST_ROWS
                 && kv.format() != KvFormat.Q4

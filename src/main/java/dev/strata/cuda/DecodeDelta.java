@@ -16,15 +16,15 @@ final class DecodeDelta {
     private final Scratch scratch;
     private final Kernels kernels;
     private final StepRecord step;
-    private final CudaOptions options;
+    private final DecodeForms forms;
     private final Map<Integer, Kernel> made = new HashMap<>();
 
-    DecodeDelta(Launcher launcher, Scratch scratch, Kernels kernels, StepRecord step, CudaOptions options) {
+    DecodeDelta(Launcher launcher, Scratch scratch, Kernels kernels, StepRecord step, DecodeForms forms) {
         this.launcher = launcher;
         this.scratch = scratch;
         this.kernels = kernels;
         this.step = step;
-        this.options = options;
+        this.forms = forms;
     }
 
     private Kernel kernel(int keySize) {
@@ -32,8 +32,7 @@ final class DecodeDelta {
     }
 
     boolean suits(DeltaShape shape) {
-        return options.fused()
-                && !options.deterministic()
+        return forms.fused()
                 && step.longestSegment() <= Batch.MAX_WINDOW
                 && step.segments() <= MOST_SEGMENTS
                 && shape.valueSize() <= MOST_VALUES;

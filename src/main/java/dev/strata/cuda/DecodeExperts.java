@@ -61,8 +61,13 @@ final class DecodeExperts {
     void route(RouterShape shape, Weight router, NormedRows in, Tensor logits, Routing routing) {
         Tensor rows = in.rows();
         int slot = DecodeShapes.slot(router.rowBytes());
+        int phaseBytes = 2304 + 128 * DecodeShapes.groups(router.inputs()) * Math.min(rows.rows(), DecodeShapes.ROWS) + slot;
+        Tensor norm = in.weight();
         long arrivals = scratch.zeroed("arrivals at routers", 4L * DecodeShapes.MOST_ROWS);
         launcher.begin()
+                .reads(router.address(), router.rowBytes() * router.outputs())
+                .reads(norm == null ? 0 : norm.address(), norm == null ? 0 : 4L * norm.columns())
+                .phaseBytes(Math.max(0, phaseBytes - routeBytes(router)))
                 .address(router.address())
                 .address(router.rowBytes())
                 .integer(types.code(router.type()))
@@ -70,7 +75,7 @@ final class DecodeExperts {
                 .integer(slot)
                 .integer(DecodeShapes.aligned(ROUTED_AT_ONCE * slot))
                 .tensor(rows)
-                .tensor(in.weight())
+                .tensor(norm)
                 .real(in.epsilon())
                 .integer(rows.columns())
                 .integer(shape.experts())
@@ -151,6 +156,9 @@ final class DecodeExperts {
             widest = Math.max(widest, shared.gate().outputs());
         }
         launcher.begin()
+                .phaseBytes(1408
+                        + (Math.min(rows, DecodeShapes.ROWS) - 1)
+                                * (2 * DecodeShapes.stride(columns) + 4 * DecodeShapes.groups(columns)))
                 .address(table)
                 .address(routing.ids().address())
                 .integer(pairs)
@@ -278,6 +286,7 @@ final class DecodeExperts {
         int warps = routing.used() + (shared == null ? 0 : 1);
         int columns = layout.intermediate();
         launcher.begin()
+                .phaseBytes(2560)
                 .address(table)
                 .address(routing.ids().address())
                 .tensor(routing.weights())
@@ -307,10 +316,10 @@ final class DecodeExperts {
                 .integer(mode.code())
                 .tensor(inject)
                 .integer(inject == null ? 0 : inject.columns())
-                .tensor(target)
                 .integer(where.bytes())
                 .integer(where.xAt())
                 .integer(where.sumsAt())
+                .tensor(target)
                 .launch(
                         down,
                         Math.ceilDiv(layout.hidden(), DecodeShapes.OUTPUTS),

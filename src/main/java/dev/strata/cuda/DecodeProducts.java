@@ -13,10 +13,13 @@ final class DecodeProducts {
 
     private static final int MOST_STREAMS = 4;
 
+    /** Sums of warps, which a kernel declares itself. */
+    private static final int PHASE_BYTES = 8448;
+
     private final Launcher launcher;
     private final Scratch scratch;
     private final StoredTypes types;
-    private final CudaOptions options;
+    private final DecodeForms forms;
     private final int sharedBytes;
     private final Kernel products;
     private final Kernel hyper;
@@ -27,12 +30,12 @@ final class DecodeProducts {
             Scratch scratch,
             Kernels kernels,
             StoredTypes types,
-            CudaOptions options,
+            DecodeForms forms,
             int sharedBytes) {
         this.launcher = launcher;
         this.scratch = scratch;
         this.types = types;
-        this.options = options;
+        this.forms = forms;
         this.sharedBytes = sharedBytes;
         this.hyper = kernels.chained("decode_hyper", sharedBytes);
         this.products = kernels.chained("decode_products", sharedBytes);
@@ -40,11 +43,7 @@ final class DecodeProducts {
 
     /** Whether passes of so many rows use the kernels of decode.cu. */
     boolean suits(int rows) {
-        return options.fused()
-                && rows > 0
-                && rows <= DecodeShapes.MOST_ROWS
-                && options.precision() == Precision.MIXED
-                && !options.deterministic();
+        return forms.fused() && rows > 0 && rows <= DecodeShapes.MOST_ROWS;
     }
 
     /** Whether the matrices fit one launch with {@code rows} rows. */
@@ -182,7 +181,8 @@ final class DecodeProducts {
 
     private void matrix(Weight weight, Tensor out, int firstBlock, ProductMode mode, float scale) {
         long pieceBytes = DecodeShapes.pieceBytes(weight);
-        launcher.address(weight.address())
+        launcher.reads(weight.address(), weight.rowBytes() * weight.outputs())
+                .address(weight.address())
                 .tensor(out)
                 .address(weight.rowBytes())
                 .integer(weight.outputs())
@@ -205,9 +205,14 @@ final class DecodeProducts {
             long normFactors,
             int blocks) {
         Tensor rows = in.rows();
-        launcher.integer(count)
+        Tensor norm = in.weight();
+        if (norm != null) {
+            launcher.reads(norm.address(), 4L * norm.columns());
+        }
+        launcher.phaseBytes(PHASE_BYTES)
+                .integer(count)
                 .tensor(rows)
-                .tensor(in.weight())
+                .tensor(norm)
                 .real(in.epsilon())
                 .integer(parts)
                 .integer(rows.rows())

@@ -6,6 +6,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,14 +30,16 @@ final class PassGraphs implements AutoCloseable {
     private final CudaStream stream;
     private final Scratch scratch;
     private final HeldStates held;
+    private final @Nullable DecodePrograms programs;
     private final Map<Key, Captured> captured = new HashMap<>();
     private final Set<Key> seen = new HashSet<>();
     private boolean capturing;
 
-    PassGraphs(CudaStream stream, Scratch scratch, HeldStates held) {
+    PassGraphs(CudaStream stream, Scratch scratch, HeldStates held, @Nullable DecodePrograms programs) {
         this.stream = stream;
         this.scratch = scratch;
         this.held = held;
+        this.programs = programs;
     }
 
     boolean capturing() {
@@ -63,25 +66,32 @@ final class PassGraphs implements AutoCloseable {
     }
 
     private void capture(Key key, Runnable body) {
-        if (captured.size() >= MOST_GRAPHS) {
+        if (captured.size() >= MOST_GRAPHS || (programs != null && programs.full())) {
             clear();
         }
         scratch.freeze(true);
-        capturing = true;
+        capturing(true);
         Driver.beginCapture(stream.handle());
         long graph = 0;
         try {
             body.run();
         } finally {
-            capturing = false;
             scratch.freeze(false);
             graph = Driver.endCapture(stream.handle());
+            capturing(false);
         }
         long executable = Driver.instantiate(graph);
         Driver.destroyGraph(graph);
         captured.put(key, new Captured(executable, held.replays()));
         LOG.debug("captured {}", key);
         Driver.launchGraph(executable, stream.handle());
+    }
+
+    private void capturing(boolean value) {
+        capturing = value;
+        if (programs != null) {
+            programs.capturing(value);
+        }
     }
 
     /** Forgets all captured passes. */
@@ -92,6 +102,9 @@ final class PassGraphs implements AutoCloseable {
             captured.clear();
         }
         seen.clear();
+        if (programs != null) {
+            programs.forget();
+        }
     }
 
     @Override

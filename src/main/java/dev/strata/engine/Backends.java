@@ -13,6 +13,7 @@ import dev.strata.cpu.CpuTopology;
 import dev.strata.cuda.CudaBackend;
 import dev.strata.cuda.CudaOptions;
 import dev.strata.cuda.CudaProbe;
+import dev.strata.cuda.DecodeForm;
 import dev.strata.cuda.Precision;
 import dev.strata.device.Backend;
 import dev.strata.device.Device;
@@ -23,6 +24,7 @@ import dev.strata.memory.Bytes;
 import dev.strata.memory.HostMemory;
 import dev.strata.os.OperatingSystem;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -101,7 +103,13 @@ public final class Backends {
                             case DEFAULT -> Precision.MIXED;
                             case F32 -> Precision.F32;
                         })
-                .withDeterministic(options.engine().deterministic()));
+                .withDeterministic(options.engine().deterministic())
+                .withForm(form(options.variables())));
+    }
+
+    static DecodeForm form(Variables variables) {
+        return DecodeForm.valueOf(
+                variables.text(Variable.DECODE_FORM).orElseThrow().toUpperCase(Locale.ROOT));
     }
 
     /**

@@ -41,7 +41,7 @@ public final class CardBenchmark {
         CudaOptions options = CudaOptions.defaults()
                 .withOverlap(!Boolean.getBoolean("strata.no.overlap"))
                 .withGraphs(!Boolean.getBoolean("strata.no.graphs"))
-                .withFused(!Boolean.getBoolean("strata.no.fused"))
+                .withForm(DecodeForm.valueOf(System.getProperty("strata.decode.form", "AUTO")))
                 .withTensorCores(TensorCores.valueOf(System.getProperty("strata.tensor.cores", "AUTO")));
         try (CudaBackend backend = Cards.open(options);
                 ModelFiles files = arguments[1].startsWith(SynthSpec.PREFIX)

@@ -8,6 +8,7 @@ class FusedOpsTest extends CudaOpsContractTest {
     @Override
     protected Backend create() {
         return Cards.open(CudaOptions.defaults()
+                .withForm(DecodeForm.FUSED)
                 .withTensorCores(TensorCores.valueOf(System.getProperty("strata.tensor.cores", "AUTO"))));
     }
 
