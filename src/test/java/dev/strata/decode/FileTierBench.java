@@ -343,7 +343,10 @@ final class FileTierBench {
     private void row(
             String name, double tokens, double seconds, double processor, ReadCounters.Snapshot read, long unique) {
         if (read.requests() == 0) {
-            System.out.printf(Locale.ROOT, "| %s | %.1f | %.2f | | | | | 0 %% | %.2f |%n", name, tokens, unique / 1e9 / seconds, processor * 1e9 / Math.max(1, unique));
+            // Nothing counts what answers read of a mapped file.
+            String rate = unique == 0 ? "" : String.format(Locale.ROOT, "%.2f", unique / 1e9 / seconds);
+            String cost = unique == 0 ? "" : String.format(Locale.ROOT, "%.2f", processor * 1e9 / unique);
+            System.out.printf(Locale.ROOT, "| %s | %.1f | %s | | | | | 0 %% | %s |%n", name, tokens, rate, cost);
             return;
         }
         double mean = read.bytes() / (double) read.requests();
