@@ -34,8 +34,11 @@ final class DecodePrograms implements AutoCloseable {
     private static final long MEMORY_BYTES = 16L << 20;
     private static final int STAMPS = 4;
 
-    /** Shared memory of a block that phases do not get: descriptions, choices and what the kernels declare. */
+    /** Shared memory of a block that phases do not get: descriptions and choices. */
     private static final int RESERVED_BYTES = 10 << 10;
+
+    /** And what the kernels declare themselves. */
+    private static final int DECLARED_BYTES = 2 << 10;
 
     private static final String NAME = "decode_persistent_";
     private static final String ANY_HEADS = "128_f16";
@@ -75,7 +78,7 @@ final class DecodePrograms implements AutoCloseable {
         this.staging = staging;
         this.launcher = Launcher.cooperative(stream);
         this.blocks = options.decodeBlocks() > 0 ? options.decodeBlocks() : device.multiprocessors();
-        this.sharedBytes = device.sharedMemoryOfABlock() - (2 << 10);
+        this.sharedBytes = device.sharedMemoryOfABlock() - DECLARED_BYTES;
         stream.before(this::flush);
     }
 
@@ -163,10 +166,10 @@ final class DecodePrograms implements AutoCloseable {
         launcher.begin()
                 .address(address)
                 .integer(count)
-                .integer(sharedBytes - RESERVED_BYTES)
+                .integer(sharedBytes)
                 .address(scratch.zeroed("arrivals at phases", 4))
                 .address(stamps)
-                .launch(kernel.kernel(), blocks, 1, 1, kernel.threads(), sharedBytes - RESERVED_BYTES);
+                .launch(kernel.kernel(), blocks, 1, 1, kernel.threads(), sharedBytes);
         PhaseTimes target = times;
         if (stamps != 0 && target != null) {
             long[] clocks = new long[blocks * (STAMPS * count + 2)];
@@ -185,7 +188,7 @@ final class DecodePrograms implements AutoCloseable {
 
     private Made make(String which) {
         String name = NAME + which;
-        return new Made(kernels.get(name, sharedBytes - RESERVED_BYTES), kernels.threads(name));
+        return new Made(kernels.get(name, sharedBytes), kernels.threads(name));
     }
 
     /** Programs that are not captured are used once: they follow each other in one place. */
