@@ -66,9 +66,7 @@ final class PromptPathCommand implements Callable<Integer> {
         if (linkOnly) {
             new LinkBenchmark(options, layers, 512, passes).run(chosen, flags::tell);
         } else {
-            return new PromptBenchmark(options, longPrompt, shortPrompt, identity).run(chosen, flags::tell)
-                    ? 0
-                    : 1;
+            return new PromptBenchmark(options, longPrompt, shortPrompt, identity).run(chosen, flags::tell) ? 0 : 1;
         }
         return 0;
     }

@@ -68,7 +68,8 @@ public final class StrataCommand implements Callable<Integer> {
     static int run(String[] arguments, PrintWriter out, PrintWriter err) {
         CommandLine command = new CommandLine(new StrataCommand());
         Verbs.add(command, arguments);
-        // A command line that is written behind another one changes it: the last value counts, and that is nothing to warn about.
+        // A command line that is written behind another one changes it: the last value counts, and that is nothing to
+        // warn about.
         CommandLine.tracer().setLevel(CommandLine.TraceLevel.OFF);
         return command.setOverwrittenOptionsAllowed(true)
                 .setCaseInsensitiveEnumValuesAllowed(true)

@@ -81,9 +81,8 @@ final class CudaOps implements Ops, AutoCloseable {
         this.types = new StoredTypes(kernels);
         this.activations = new Activations(launcher, scratch, kernels);
         this.forms = new DecodeForms(options);
-        this.programs = forms.persistent()
-                ? new DecodePrograms(device, stream, kernels, scratch, staging, options)
-                : null;
+        this.programs =
+                forms.persistent() ? new DecodePrograms(device, stream, kernels, scratch, staging, options) : null;
         if (programs != null) {
             launcher.record(programs);
         }

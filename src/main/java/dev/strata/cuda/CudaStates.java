@@ -4,7 +4,6 @@ import dev.strata.device.AttentionShape;
 import dev.strata.device.Batch;
 import dev.strata.device.Buffer;
 import dev.strata.device.DeltaShape;
-import dev.strata.device.DeviceException;
 import dev.strata.device.IndexerShape;
 import dev.strata.device.KvFormat;
 import dev.strata.device.LayerState;

@@ -61,7 +61,8 @@ final class DecodeExperts {
     void route(RouterShape shape, Weight router, NormedRows in, Tensor logits, Routing routing) {
         Tensor rows = in.rows();
         int slot = DecodeShapes.slot(router.rowBytes());
-        int phaseBytes = 2304 + 128 * DecodeShapes.groups(router.inputs()) * Math.min(rows.rows(), DecodeShapes.ROWS) + slot;
+        int phaseBytes =
+                2304 + 128 * DecodeShapes.groups(router.inputs()) * Math.min(rows.rows(), DecodeShapes.ROWS) + slot;
         Tensor norm = in.weight();
         long arrivals = scratch.zeroed("arrivals at routers", 4L * DecodeShapes.MOST_ROWS);
         launcher.begin()

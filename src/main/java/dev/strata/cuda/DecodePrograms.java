@@ -71,7 +71,12 @@ final class DecodePrograms implements AutoCloseable {
     private record Captured(long address, byte[] phases) {}
 
     DecodePrograms(
-            CudaDevice device, CudaStream stream, Kernels kernels, Scratch scratch, Staging staging, CudaOptions options) {
+            CudaDevice device,
+            CudaStream stream,
+            Kernels kernels,
+            Scratch scratch,
+            Staging staging,
+            CudaOptions options) {
         this.device = device;
         this.kernels = kernels;
         this.scratch = scratch;
@@ -114,7 +119,8 @@ final class DecodePrograms implements AutoCloseable {
                 || argumentBytes > MOST_ARGUMENT_BYTES) {
             return false;
         }
-        if (phases == MOST_PHASES || (phase.heads() != null && heads != null && !phase.heads().equals(heads))) {
+        if (phases == MOST_PHASES
+                || (phase.heads() != null && heads != null && !phase.heads().equals(heads))) {
             flush();
         }
         if (phase.heads() != null) {
@@ -130,12 +136,7 @@ final class DecodePrograms implements AutoCloseable {
         MemorySegment.copy(arguments, 0, program, at + ARGUMENTS_AT, argumentBytes);
         if (phases >= READ_AHEAD && rangesGiven > 0) {
             MemorySegment.copy(
-                    ranges,
-                    0,
-                    program,
-                    JAVA_LONG,
-                    at - (long) READ_AHEAD * PHASE_BYTES + RANGES_AT,
-                    2 * rangesGiven);
+                    ranges, 0, program, JAVA_LONG, at - (long) READ_AHEAD * PHASE_BYTES + RANGES_AT, 2 * rangesGiven);
         }
         if (stamping) {
             names.add(kernel.name());

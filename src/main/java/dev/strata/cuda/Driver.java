@@ -325,7 +325,8 @@ final class Driver {
     static int threads(long function, String name) {
         int[] value = new int[1];
         check(
-                cudart.cuFuncGetAttribute(value, MAX_THREADS_OF_A_BLOCK, new CUfunc_st(new SegmentPointer(function, 0))),
+                cudart.cuFuncGetAttribute(
+                        value, MAX_THREADS_OF_A_BLOCK, new CUfunc_st(new SegmentPointer(function, 0))),
                 "cuFuncGetAttribute",
                 name);
         return value[0];

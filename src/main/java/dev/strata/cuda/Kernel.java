@@ -40,7 +40,8 @@ final class Kernel {
     }
 
     /** What it is as a phase of a kernel that stays, or null. */
-    @Nullable Phase phase() {
+    @Nullable
+    Phase phase() {
         return phase;
     }
 

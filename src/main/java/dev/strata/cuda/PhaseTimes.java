@@ -59,7 +59,8 @@ final class PhaseTimes {
         for (int block = 0; block < blocks; block++) {
             first = Math.min(first, clocks[ends + 2 * block]);
             last = Math.max(last, clocks[ends + 2 * block + 1]);
-            cycles += (double) (clocks[STAMPS * ((names.size() - 1) * blocks + block) + 3] - clocks[STAMPS * block]) / blocks;
+            cycles += (double) (clocks[STAMPS * ((names.size() - 1) * blocks + block) + 3] - clocks[STAMPS * block])
+                    / blocks;
         }
         nanoseconds += last - first;
     }

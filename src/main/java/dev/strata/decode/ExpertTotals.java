@@ -85,6 +85,9 @@ public record ExpertTotals(
                 linkBytes() / 1e6,
                 driveBytes == 0 ? "" : String.format(Locale.ROOT, " + %.1f MB from the drive", driveBytes / 1e6),
                 swaps,
-                readBytes == 0 ? "" : String.format(Locale.ROOT, ", read %.2f GB, waited %.1f s", readBytes / 1e9, waitedNanos / 1e9));
+                readBytes == 0
+                        ? ""
+                        : String.format(
+                                Locale.ROOT, ", read %.2f GB, waited %.1f s", readBytes / 1e9, waitedNanos / 1e9));
     }
 }

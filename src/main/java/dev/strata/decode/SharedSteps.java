@@ -90,7 +90,8 @@ final class SharedSteps implements AutoCloseable {
                 device.fill(state, 0, 16, 0, stream);
                 stream.synchronize();
             }
-            return new SharedSteps(device, cache, table, planned, spare.address(), spares, pulls, tailSkip, state, owned);
+            return new SharedSteps(
+                    device, cache, table, planned, spare.address(), spares, pulls, tailSkip, state, owned);
         } catch (RuntimeException failed) {
             Closing.all(owned);
             throw failed;

@@ -36,8 +36,8 @@ public enum KvFormat {
         if (this == Q4 && (headSize % group != 0 || group < 2 || Integer.bitCount(group) != 1)) {
             throw new DeviceException(
                     DeviceException.Kind.UNSUPPORTED,
-                    "keys and values in 4 bits need heads of a power of two or a multiple of " + GROUP + " values, and this model has "
-                            + headSize + ": choose --kv int8 or f16");
+                    "keys and values in 4 bits need heads of a power of two or a multiple of " + GROUP
+                            + " values, and this model has " + headSize + ": choose --kv int8 or f16");
         }
     }
 

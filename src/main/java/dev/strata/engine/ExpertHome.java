@@ -157,7 +157,8 @@ final class ExpertHome implements AutoCloseable {
             TierOptions tiers = options.tiers();
             if (tiers.adaptation().swaps() > 0) {
                 tiered.followUse(
-                        ExpertSources.profile(tiers, tiered.arenaLayout()), TierSettings.adaptation(tiers.adaptation()));
+                        ExpertSources.profile(tiers, tiered.arenaLayout()),
+                        TierSettings.adaptation(tiers.adaptation()));
                 save = tiers.profileSave();
             }
         }
@@ -317,7 +318,8 @@ final class ExpertHome implements AutoCloseable {
         if (placed == null && resident == null && reads == null) {
             return null;
         }
-        ExpertTotals totals = placed != null ? placed.totals() : resident == null ? ExpertTotals.NONE : totals(resident);
+        ExpertTotals totals =
+                placed != null ? placed.totals() : resident == null ? ExpertTotals.NONE : totals(resident);
         if (reads == null) {
             return totals;
         }

@@ -175,8 +175,7 @@ final class ExpertSources {
         ExpertProfile profile = profile(options.tiers(), layout);
         ExpertSource rest = ahead(file(files, stored), options);
         try {
-            TieredExpertSource made =
-                    TieredExpertSource.budget(rest, profile.ranking(), budget, READERS, progress());
+            TieredExpertSource made = TieredExpertSource.budget(rest, profile.ranking(), budget, READERS, progress());
             ExpertArena arena = made.arena();
             if (arena != null) {
                 lock(arena);

@@ -174,9 +174,7 @@ public final class FileTierBenchmark {
 
     private static ReadCounters.Snapshot snapshot(ModelSession session) {
         FileReads reads = session.home().fileReads();
-        return reads == null
-                ? ReadCounters.Snapshot.NONE
-                : reads.counters().snapshot();
+        return reads == null ? ReadCounters.Snapshot.NONE : reads.counters().snapshot();
     }
 
     /** Bytes of the experts that a streamed pass takes from files: those neither in RAM nor, behind a prompt, in a slot. */

@@ -249,9 +249,8 @@ public final class ExpertTensors {
 
     private void checkShape(TensorEntry tensor, List<Long> expected) {
         if (!tensor.shape().equals(expected)) {
-            throw new ModelFormatException(
-                    files.path() + ": tensor " + tensor.name() + " at offset " + tensor.offset() + ": expected "
-                            + files.written(expected) + " got " + files.written(tensor.shape()));
+            throw new ModelFormatException(files.path() + ": tensor " + tensor.name() + " at offset " + tensor.offset()
+                    + ": expected " + files.written(expected) + " got " + files.written(tensor.shape()));
         }
     }
 

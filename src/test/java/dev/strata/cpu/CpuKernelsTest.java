@@ -87,7 +87,8 @@ class CpuKernelsTest {
                 Tensor one = backend.tensor(1, inputs, "row");
                 backend.ops().write(rows.asSlice(4L * row * inputs, 4L * inputs), one);
                 float[] alone = product(backend, weight, one, arena);
-                assertArrayEquals(alone, Arrays.copyOfRange(all, row * outputs, (row + 1) * outputs), type + ", row " + row);
+                assertArrayEquals(
+                        alone, Arrays.copyOfRange(all, row * outputs, (row + 1) * outputs), type + ", row " + row);
             }
         }
     }

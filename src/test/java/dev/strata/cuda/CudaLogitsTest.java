@@ -63,7 +63,9 @@ class CudaLogitsTest {
                 done += rows;
             }
             assertTrue(((CudaOps) backend.ops()).programs() > 0, "no pass had this form");
-            assertNear(new Run("qwen3_moe", folder, options, KvFormat.F16, golden, sizes[0]), at(golden.rows(), positions));
+            assertNear(
+                    new Run("qwen3_moe", folder, options, KvFormat.F16, golden, sizes[0]),
+                    at(golden.rows(), positions));
         }
     }
 

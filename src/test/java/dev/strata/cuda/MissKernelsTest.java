@@ -29,16 +29,12 @@ class MissKernelsTest {
     void missedExpertsThatEveryRowRanksLowAreLeftOut() {
         check(0, IDS, WEIGHTS, new long[] {CACHE, RAM + 1, -1, CACHE + 3, RAM + 4, RAM + 5});
         check(3, IDS, WEIGHTS, new long[] {CACHE, RAM + 1, -1, CACHE + 3, RAM + 4, RAM + 5});
-        check(
-                2,
-                new int[] {0, 1, 0, 5, 3, 1},
-                new float[] {0.5f, 0.3f, 0, 0.6f, 0.3f, 0.1f},
-                new long[] {CACHE, RAM + 1, -1, CACHE + 3, -1, RAM + 5});
-        check(
-                1,
-                new int[] {0, 0, 0, 5, 3, 5},
-                new float[] {0.5f, 0, 0, 0.6f, 0.3f, 0},
-                new long[] {CACHE, -1, -1, CACHE + 3, -1, RAM + 5});
+        check(2, new int[] {0, 1, 0, 5, 3, 1}, new float[] {0.5f, 0.3f, 0, 0.6f, 0.3f, 0.1f}, new long[] {
+            CACHE, RAM + 1, -1, CACHE + 3, -1, RAM + 5
+        });
+        check(1, new int[] {0, 0, 0, 5, 3, 5}, new float[] {0.5f, 0, 0, 0.6f, 0.3f, 0}, new long[] {
+            CACHE, -1, -1, CACHE + 3, -1, RAM + 5
+        });
     }
 
     private static void check(int tailSkip, int[] ids, float[] weights, long[] planned) {
@@ -74,12 +70,9 @@ class MissKernelsTest {
                                 routing,
                                 backend.tensor(2, 32, "rows"),
                                 false);
-                assertArrayEquals(
-                        ids, read(backend, routing.ids(), 6, host).toArray(ValueLayout.JAVA_INT));
-                assertArrayEquals(
-                        weights, read(backend, sums.buffer(), 6, host).toArray(ValueLayout.JAVA_FLOAT));
-                assertArrayEquals(
-                        planned, read(backend, plan, 12, host).toArray(ValueLayout.JAVA_LONG));
+                assertArrayEquals(ids, read(backend, routing.ids(), 6, host).toArray(ValueLayout.JAVA_INT));
+                assertArrayEquals(weights, read(backend, sums.buffer(), 6, host).toArray(ValueLayout.JAVA_FLOAT));
+                assertArrayEquals(planned, read(backend, plan, 12, host).toArray(ValueLayout.JAVA_LONG));
             }
         }
     }

@@ -15,7 +15,8 @@ class PersistentOpsTest extends FusedOpsTest {
 
     @Override
     protected Backend create() {
-        return Cards.open(CudaOptions.defaults().withForm(DecodeForm.PERSISTENT).withDecodeBlocks(Cards.real() ? 0 : 2));
+        return Cards.open(
+                CudaOptions.defaults().withForm(DecodeForm.PERSISTENT).withDecodeBlocks(Cards.real() ? 0 : 2));
     }
 
     @Override

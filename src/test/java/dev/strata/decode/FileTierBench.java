@@ -112,7 +112,8 @@ final class FileTierBench {
     }
 
     private void run() throws IOException {
-        System.out.println("| what | tok/s | GB/s | of the drive | requests | mean MiB | read / unique | past the cache | processor s/GB |");
+        System.out.println(
+                "| what | tok/s | GB/s | of the drive | requests | mean MiB | read / unique | past the cache | processor s/GB |");
         System.out.println("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
         ceiling();
         prompt("mapped file, 8K chunks", false, 8, 0, true, stacked, 1);
@@ -179,13 +180,7 @@ final class FileTierBench {
 
     /** @param passes of a prompt: a mapped file is cold only in the first, so all others are told by that one */
     private void prompt(
-            String name,
-            boolean unbuffered,
-            int batch,
-            double inRam,
-            boolean view,
-            List<BlobSlices> slices,
-            int passes)
+            String name, boolean unbuffered, int batch, double inRam, boolean view, List<BlobSlices> slices, int passes)
             throws IOException {
         stream(name, unbuffered, batch, inRam, view, slices, passes, 0);
     }

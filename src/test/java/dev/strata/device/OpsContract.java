@@ -85,9 +85,7 @@ public abstract class OpsContract {
                 cases.size(),
                 cases.stream().map(OpCase::name).distinct().count(),
                 "cases share a name, and with it a seed and the expected results");
-        return cases.stream()
-                .filter(this::wanted)
-                .map(test -> DynamicTest.dynamicTest(test.name(), () -> check(test)));
+        return cases.stream().filter(this::wanted).map(test -> DynamicTest.dynamicTest(test.name(), () -> check(test)));
     }
 
     private void check(OpCase test) {

@@ -111,8 +111,8 @@ class FileFaultTest {
         private static TieredExpertSource following(FileExpertSource rest) {
             ArenaLayout layout = ArenaLayout.of(rest);
             long budget = layout.dataBytes() / 2 + layout.maxStride() + layout.layers() * 4096L;
-            TieredExpertSource source = TieredExpertSource.budget(
-                    rest, ExpertProfile.even(layout).ranking(), budget, 1, LoadProgress.NONE);
+            TieredExpertSource source =
+                    TieredExpertSource.budget(rest, ExpertProfile.even(layout).ranking(), budget, 1, LoadProgress.NONE);
             source.followUse(ExpertProfile.even(layout), SlotAdaptation.DEFAULTS);
             return source;
         }

@@ -42,7 +42,8 @@ class TierSettingsTest {
         Map<String, String> skip = Map.of("STRATA_ROUTE_TAIL_SKIP", "7");
         assertEquals(0, TierSettings.tailSkip(options(EngineOptions.DEFAULTS, Map.of())));
         assertEquals(7, TierSettings.tailSkip(options(EngineOptions.DEFAULTS, skip)));
-        assertEquals(7, TierSettings.misses(options(EngineOptions.DEFAULTS, skip)).tailSkip());
+        assertEquals(
+                7, TierSettings.misses(options(EngineOptions.DEFAULTS, skip)).tailSkip());
         assertEquals(0, TierSettings.tailSkip(options(EngineOptions.DEFAULTS.withDeterministic(true), skip)));
     }
 

@@ -21,8 +21,8 @@ class ResidentChoiceTest {
     private TieredExpertSource half() {
         PatternSource rest = new PatternSource(layout);
         long budget = layout.stride(0) * 8 + layout.maxStride() + layout.layers() * 4096L;
-        TieredExpertSource source = TieredExpertSource.budget(
-                rest, ExpertProfile.even(layout).ranking(), budget, 1, LoadProgress.NONE);
+        TieredExpertSource source =
+                TieredExpertSource.budget(rest, ExpertProfile.even(layout).ranking(), budget, 1, LoadProgress.NONE);
         assertFalse(source.adapts());
         assertNull(source.admit(0, 7));
         source.followUse(ExpertProfile.even(layout), SlotAdaptation.DEFAULTS);
@@ -58,7 +58,10 @@ class ResidentChoiceTest {
             assertEquals(5, figures.usage().hits());
             assertEquals(layout.layout(0).blobBytes(), figures.missedOnce());
             assertEquals(1, figures.swaps());
-            assertTrue(Objects.requireNonNull(source.profile()).ranking().subList(0, 8).contains(new ExpertKey(0, 6)));
+            assertTrue(Objects.requireNonNull(source.profile())
+                    .ranking()
+                    .subList(0, 8)
+                    .contains(new ExpertKey(0, 6)));
         }
     }
 
@@ -126,8 +129,10 @@ class ResidentChoiceTest {
             CacheReplay replay = new CacheReplay(model, trace, 300);
             double fixed = replay.fixed(4 * placesOfALayer);
             double oldest = replay.leastRecentlyUsed(4 * placesOfALayer);
-            double slots = replay.adaptive(4 * placesOfALayer, SlotAdaptation.DEFAULTS).hitRate();
-            String all = "followed " + followed + ", static " + fixed + ", least recently used " + oldest + ", slots " + slots;
+            double slots =
+                    replay.adaptive(4 * placesOfALayer, SlotAdaptation.DEFAULTS).hitRate();
+            String all = "followed " + followed + ", static " + fixed + ", least recently used " + oldest + ", slots "
+                    + slots;
             assertTrue(followed > fixed && followed > oldest, all);
         }
     }

@@ -166,8 +166,7 @@ class ConstraintFactoryTest {
     @Test
     void aToolWithoutParametersIsCalledWithNone() {
         Tool clock = new Tool("clock", "", "{}", "{}");
-        Prompt.Chat chat =
-                new Prompt.Chat(List.of(), List.of(clock), new ToolChoice.Required(), false, Map.of());
+        Prompt.Chat chat = new Prompt.Chat(List.of(), List.of(clock), new ToolChoice.Required(), false, Map.of());
         TokenConstraint constraint =
                 factory.ofToolChoice(chat, false, false, false).orElseThrow();
         read(constraint, "<tool_call>\n{\"name\": \"clock\", \"arguments\": {}}\n</tool_call>");

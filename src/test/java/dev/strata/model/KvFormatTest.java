@@ -14,7 +14,14 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** What storing keys and values in fewer bits costs. */
 class KvFormatTest {
     @ParameterizedTest
-    @CsvSource({"qwen3_moe, F16, 1e-3", "qwen3_moe, INT8, 2e-2", "qwen3_moe, Q4, 0.12", "qwen3_next, F16, 1e-3", "qwen3_next, INT8, 2e-2", "qwen3_next, Q4, 3e-2"})
+    @CsvSource({
+        "qwen3_moe, F16, 1e-3",
+        "qwen3_moe, INT8, 2e-2",
+        "qwen3_moe, Q4, 0.12",
+        "qwen3_next, F16, 1e-3",
+        "qwen3_next, INT8, 2e-2",
+        "qwen3_next, Q4, 3e-2"
+    })
     void errorStaysBelow(String name, KvFormat format, double bound) {
         Path folder = ReferenceLogitsTest.folder(name);
         List<GoldenLogits.Case> cases = GoldenLogits.read(folder);

@@ -20,8 +20,7 @@ class StagerTest {
         try (FakeDevice device = FakeDevice.stepped(1 << 16, new SplittableRandom(3));
                 Buffer target = device.allocate(16 * PIECE, "cache");
                 Stream copies = device.newStream("copies");
-                Stager stager =
-                        Stager.create(device, (layer, offsets, bytes, first, count, targets) -> {}, sizing)) {
+                Stager stager = Stager.create(device, (layer, offsets, bytes, first, count, targets) -> {}, sizing)) {
             StagerWorker worker = new StagerWorker(stager);
             for (int i = 0; i < 9; i++) {
                 stager.publish(0, (long) i * PIECE, PIECE);

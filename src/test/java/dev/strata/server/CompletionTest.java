@@ -191,10 +191,7 @@ final class CompletionTest {
                     400,
                     server.post("/slots/0?action=save", "{\"filename\":\"../a\"}")
                             .statusCode());
-            assertEquals(
-                    400,
-                    server.post("/slots/0?action=explode", "{}")
-                            .statusCode());
+            assertEquals(400, server.post("/slots/0?action=explode", "{}").statusCode());
         }
     }
 }

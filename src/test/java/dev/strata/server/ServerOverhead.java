@@ -120,7 +120,9 @@ final class ServerOverhead {
     private static long[] cpu(Process process, BufferedReader out) throws IOException {
         process.getOutputStream().write('\n');
         process.getOutputStream().flush();
-        return Arrays.stream(out.readLine().split(" ")).mapToLong(Long::parseLong).toArray();
+        return Arrays.stream(out.readLine().split(" "))
+                .mapToLong(Long::parseLong)
+                .toArray();
     }
 
     /** Answers every line with the processor time so far. */

@@ -37,8 +37,7 @@ final class TestServer implements AutoCloseable {
         return start(engine, change, Transport.best());
     }
 
-    static TestServer start(
-            FakeInferenceService engine, UnaryOperator<ServerOptions> change, Transport transport)
+    static TestServer start(FakeInferenceService engine, UnaryOperator<ServerOptions> change, Transport transport)
             throws IOException {
         return new TestServer(
                 engine, HttpServer.start(engine, change.apply(ServerOptions.of("127.0.0.1", 0)), transport));

@@ -23,10 +23,10 @@ final class TransportTest {
     }
 
     private static JsonNode check(Transport transport) throws IOException {
-        try (TestServer server =
-                TestServer.start(FakeInferenceService.hello(), options -> options, transport)) {
+        try (TestServer server = TestServer.start(FakeInferenceService.hello(), options -> options, transport)) {
             String body = server.post(
-                            "/v1/chat/completions", "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}],\"stream\":true}")
+                            "/v1/chat/completions",
+                            "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}],\"stream\":true}")
                     .body();
             assertTrue(body.contains("\"content\":\" world\"") && body.endsWith("data: [DONE]\n\n"), body);
             JsonNode told = TestServer.json(server.get("/v1/status")).at("/server/transport");

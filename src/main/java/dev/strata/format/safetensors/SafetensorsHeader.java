@@ -153,8 +153,8 @@ public record SafetensorsHeader(List<TensorEntry> tensors, Map<String, String> m
         long end = before == null ? 0 : before.offset() + before.bytes() - dataOffset;
         return error(
                 file,
-                "the offsets of tensor " + tensor.name() + " begin at " + (tensor.offset() - dataOffset) + ", " + how + " "
-                        + (before == null ? "the header" : "tensor " + before.name()) + ", which ends at " + end);
+                "the offsets of tensor " + tensor.name() + " begin at " + (tensor.offset() - dataOffset) + ", " + how
+                        + " " + (before == null ? "the header" : "tensor " + before.name()) + ", which ends at " + end);
     }
 
     private static TensorEntry entry(MappedFile file, String name, Described tensor, long dataOffset) {
@@ -211,7 +211,9 @@ public record SafetensorsHeader(List<TensorEntry> tensors, Map<String, String> m
             throw error(
                     file,
                     "the file size is " + file.size() + " but "
-                            + (tensors.isEmpty() ? "the header" : "tensor " + tensors.getLast().name()) + " ends at " + end
+                            + (tensors.isEmpty()
+                                    ? "the header"
+                                    : "tensor " + tensors.getLast().name()) + " ends at " + end
                             + "; the bytes after it belong to no tensor");
         }
     }

@@ -22,7 +22,8 @@ final class ToolsReader {
             }
             String name = tool.requireString("name");
             Fields schema = tool.object("input_schema");
-            Object parameters = schema == null ? Json.object("type", "object", "properties", Json.object()) : schema.node();
+            Object parameters =
+                    schema == null ? Json.object("type", "object", "properties", Json.object()) : schema.node();
             String description = tool.string("description", "");
             tools.add(new Tool(
                     name,

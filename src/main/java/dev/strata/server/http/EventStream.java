@@ -80,8 +80,7 @@ public final class EventStream {
             return;
         }
         if (codec == null) {
-            ChannelFuture _ =
-                    exchange.channel().write(new DefaultHttpContent(Unpooled.wrappedBuffer(pending.take())));
+            ChannelFuture _ = exchange.channel().write(new DefaultHttpContent(Unpooled.wrappedBuffer(pending.take())));
         } else {
             // One buffer for the chunk and its frame; the codec would make three, and the socket gather them.
             ByteBuf chunk = codec.alloc().ioBuffer(pending.size() + PendingBytes.FRAME);

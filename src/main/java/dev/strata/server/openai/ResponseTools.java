@@ -37,7 +37,9 @@ final class ResponseTools {
                         "description",
                         tool.string("description", ""),
                         "parameters",
-                        parameters == null ? Json.object("type", "object", "properties", Json.object()) : parameters.node())));
+                        parameters == null
+                                ? Json.object("type", "object", "properties", Json.object())
+                                : parameters.node())));
     }
 
     static ToolChoice choice(Fields fields, List<Tool> tools) {

@@ -27,13 +27,15 @@ public final class BareStreams {
     /** As long as a chunk of a chat. */
     private static final byte[] EVENT = chunk("data: {" + "\"x\":1,".repeat(36) + "\"y\":1}\n\n");
 
-    private static final byte[] LAST = ascii(new String(chunk("data: [DONE]\n\n"), StandardCharsets.US_ASCII) + "0\r\n\r\n");
+    private static final byte[] LAST =
+            ascii(new String(chunk("data: [DONE]\n\n"), StandardCharsets.US_ASCII) + "0\r\n\r\n");
 
     private final ServerSocketChannel listening;
     private final int tokens;
     private final ConcurrentLinkedQueue<Stream> arriving = new ConcurrentLinkedQueue<>();
     private final List<Stream> running = new ArrayList<>();
-    private final Thread writer = Thread.ofPlatform().daemon().name("strata-http").unstarted(this::write);
+    private final Thread writer =
+            Thread.ofPlatform().daemon().name("strata-http").unstarted(this::write);
     private volatile int steps;
     private int made;
 
