@@ -45,6 +45,8 @@ public final class Exchange {
     private volatile boolean gone;
     private int status;
     private boolean ended;
+    /** Whether all of the answer was handed over. */
+    private volatile boolean complete;
     private String note = "";
 
     Exchange(ChannelHandlerContext context, Connection connection, FullHttpRequest request, Limits limits) {
@@ -190,6 +192,10 @@ public final class Exchange {
     }
 
     void disconnected() {
+        if (complete) {
+            // Nothing is left to be told: a client may close as soon as it has what it asked for.
+            return;
+        }
         List<Runnable> actions;
         synchronized (disconnectActions) {
             gone = true;
@@ -205,6 +211,7 @@ public final class Exchange {
 
     void end(ChannelFuture lastWrite) {
         ended = true;
+        complete = true;
         lastWrite.addListener(_ -> connection.answered(context));
     }
 
