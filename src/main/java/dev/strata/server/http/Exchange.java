@@ -47,6 +47,7 @@ public final class Exchange {
     private boolean ended;
     /** Whether all of the answer was handed over. */
     private volatile boolean complete;
+
     private String note = "";
 
     Exchange(ChannelHandlerContext context, Connection connection, FullHttpRequest request, Limits limits) {
