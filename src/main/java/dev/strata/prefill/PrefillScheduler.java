@@ -80,9 +80,8 @@ public final class PrefillScheduler implements AutoCloseable {
         // A copy that is queued late leaves the link idle, so the issuer does not sleep where a core can be spared for
         // it.
         boolean spare = Runtime.getRuntime().availableProcessors() >= CORES_FOR_ISSUER;
-        // Copy threads rest no earlier than the issuer: one that woke up before the first jobs were open would sleep
-        // through
-        // all that runs ahead of a pass.
+        // Copy threads rest no earlier than the issuer: one that woke up before the first jobs were open would
+        // sleep through all that runs ahead of a pass.
         BooleanSupplier resting = () -> !machine.running() || machine.waitsForRoom();
         threads.start("expert-issuer", machine::step, resting, -1, sleeps && !spare, 1);
         if (stager != null) {

@@ -41,7 +41,6 @@ final class Stager implements AutoCloseable {
     private final MemorySegment all;
     private final MemorySegment[] memory;
     private final Event[] copied;
-    private final int[] eventOf;
     private final StageClaims claims;
     private final int capacity;
     private final int[] layers;
@@ -69,7 +68,6 @@ final class Stager implements AutoCloseable {
         this.all = all;
         this.copied = copied;
         this.buffers = buffers;
-        eventOf = new int[buffers];
         memory = new MemorySegment[buffers];
         for (int i = 0; i < buffers; i++) {
             memory[i] = all.asSlice(i * sizing.bufferBytes(), sizing.bufferBytes());
@@ -213,27 +211,23 @@ final class Stager implements AutoCloseable {
 
     /** The copy of the oldest {@code run} jobs was queued on {@code stream}. */
     void issued(int run, Stream stream) {
-        int last = buffer(issued + run - 1);
-        for (int i = 0; i < run; i++) {
-            eventOf[buffer(issued + i)] = last;
-        }
-        copied[last].record(stream);
+        copied[buffer(issued + run - 1)].record(stream);
         issued += run;
         runEnds[(int) (runsIssued++ % buffers)] = issued;
     }
 
     /** Looks which copies have happened; their buffers are free for workers then. */
     boolean collect() {
-        long done = copiedJobs.get();
-        long before = done;
-        while (done < issued && copied[eventOf[buffer(done)]].isDone()) {
-            done++;
-        }
-        copiedJobs.set(done);
-        while (runsCopied < runsIssued && runEnds[(int) (runsCopied % buffers)] <= done) {
+        long before = runsCopied;
+        while (runsCopied < runsIssued) {
+            long end = runEnds[(int) (runsCopied % buffers)];
+            if (!copied[buffer(end - 1)].isDone()) {
+                break;
+            }
+            copiedJobs.set(end);
             runsCopied++;
         }
-        return done > before;
+        return runsCopied > before;
     }
 
     /** Drops what was not claimed; {@link #drained} tells when the rest is over. */
@@ -249,7 +243,6 @@ final class Stager implements AutoCloseable {
         }
         issued = published;
         copiedJobs.set(published);
-        runsCopied = runsIssued;
         return true;
     }
 
