@@ -46,20 +46,17 @@ final class NgramAhead implements AutoCloseable {
         }
         long[] wanted = hash.of(tokens, next, end);
         next = end;
-        MemorySegment target = memory;
-        if (target == null) {
-            target = allocate.get();
-            memory = target;
-        }
-        ExecutorService on = thread;
-        if (on == null) {
-            on = Executors.newSingleThreadExecutor(
-                    Thread.ofPlatform().daemon().name("ngram-chunk").factory());
-            thread = on;
-        }
-        MemorySegment into = target;
+        MemorySegment target = memory == null ? allocate.get() : memory;
+        memory = target;
+        ExecutorService on = thread == null ? newThread() : thread;
+        thread = on;
         rows = wanted;
-        reading = on.submit(() -> table.readAhead(wanted, wanted.length, into));
+        reading = on.submit(() -> table.readAhead(wanted, wanted.length, target));
+    }
+
+    private static ExecutorService newThread() {
+        return Executors.newSingleThreadExecutor(
+                Thread.ofPlatform().daemon().name("ngram-chunk").factory());
     }
 
     /** Where exactly {@code wanted} was read to, after waiting for it; null when it was not, or failed: whoever reads it again reports it. */
@@ -79,8 +76,8 @@ final class NgramAhead implements AutoCloseable {
     private void settle() {
         Future<?> now = reading;
         reading = null;
-        if (now != null && !await(now)) {
-            rows = new long[0];
+        if (now != null) {
+            await(now);
         }
     }
 
