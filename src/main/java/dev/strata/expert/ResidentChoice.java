@@ -19,7 +19,6 @@ final class ResidentChoice {
     private final int[][] coming;
     private int pass;
     private int lastLayer = Integer.MAX_VALUE;
-    private int steps;
     private int lost = -1;
     private final List<Deque<Integer>> free = new ArrayList<>();
     private long missedOnce;
@@ -47,8 +46,7 @@ final class ResidentChoice {
     void used(int layer, int[] choices, int count) {
         if (layer <= lastLayer) {
             pass++;
-            if (++steps >= settings.every()) {
-                steps = 0;
+            if (pass % settings.every() == 0) {
                 usage.decay(settings.decay());
             }
         }
