@@ -2,7 +2,6 @@ package dev.strata.server.http;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http.DefaultHttpContent;
@@ -91,8 +90,7 @@ public final class EventStream {
 
     /** Ends the stream with what was collected. */
     public void end() {
-        Channel channel = exchange.channel();
-        exchange.end(channel.writeAndFlush(new DefaultLastHttpContent(Unpooled.wrappedBuffer(pending.take()))));
+        exchange.end(new DefaultLastHttpContent(Unpooled.wrappedBuffer(pending.take())));
     }
 
     private void text(String text) {

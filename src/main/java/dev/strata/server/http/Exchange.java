@@ -18,6 +18,7 @@ import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.codec.http.QueryStringDecoder;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -44,9 +45,8 @@ public final class Exchange {
     private final List<Runnable> disconnectActions = new ArrayList<>();
     private volatile boolean gone;
     private int status;
-    private boolean ended;
     /** Whether all of the answer was handed over. */
-    private volatile boolean complete;
+    private volatile boolean ended;
 
     private String note = "";
 
@@ -150,7 +150,7 @@ public final class Exchange {
         if (code != 204 && code != 304) {
             response.headers().setInt(HttpHeaderNames.CONTENT_LENGTH, content.length);
         }
-        end(channel().writeAndFlush(response));
+        end(response);
     }
 
     /** Starts a stream of events; its head goes out at once, so that clients and proxies see life while the prompt is read. */
@@ -193,7 +193,7 @@ public final class Exchange {
     }
 
     void disconnected() {
-        if (complete) {
+        if (ended) {
             // Nothing is left to be told: a client may close as soon as it has what it asked for.
             return;
         }
@@ -210,14 +210,14 @@ public final class Exchange {
         return context.channel();
     }
 
-    void end(ChannelFuture lastWrite) {
+    /** @param last what the answer ends with, or all of it */
+    void end(LastHttpContent last) {
         ended = true;
-        complete = true;
-        lastWrite.addListener(_ -> connection.answered(context));
+        channel().writeAndFlush(last).addListener(_ -> connection.answered(context));
     }
 
+    /** Closes the connection in the middle of an answer. */
     void abort() {
-        ended = true;
         ChannelFuture _ = channel().close();
     }
 
