@@ -73,8 +73,7 @@ final class BenchCommand implements Callable<Integer> {
         int longest = Collections.max(prompts);
         EngineOptions room = Requests.oneAtATime(
                 longest + decode, chunk == 0 ? EngineOptions.DEFAULTS.chunk() : Math.min(chunk, longest));
-        Options plain = flags.options(room, List.of());
-        Options options = plain.withTiers(tiers.options(plain.variables()));
+        Options options = tiers.addTo(flags.options(room, List.of()));
         PrintWriter out = spec.commandLine().getOut();
         try (ModelSession session = ModelSession.open(options)) {
             Benchmark benchmark = new Benchmark(session, chunk == 0 ? session.chunk() : chunk);

@@ -64,8 +64,8 @@ final class ChatCommand implements Callable<Integer> {
     public Integer call() throws IOException, InterruptedException {
         PrintWriter out = spec.commandLine().getOut();
         boolean terminal = ProgressBar.onTerminal();
-        Options options = model.options(engineFlags.options(), List.of());
-        try (Engine engine = EngineLoader.load(options.withTiers(tiers.options(options.variables())), () -> {})) {
+        Options options = tiers.addTo(model.options(engineFlags.options(), List.of()));
+        try (Engine engine = EngineLoader.load(options, () -> {})) {
             model.quieten();
             talk(engine, new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)), out, terminal);
         }

@@ -52,9 +52,8 @@ final class LogitsCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException {
         int[] tokens = TokenArray.parse(IoErrors.text(tokensFile), tokensFile.toString());
-        Options plain =
-                flags.options(Requests.forOneText(tokens.length, chunk).withDeterministic(deterministic), List.of());
-        Options options = plain.withTiers(tiers.options(plain.variables()));
+        EngineOptions room = Requests.forOneText(tokens.length, chunk).withDeterministic(deterministic);
+        Options options = tiers.addTo(flags.options(room, List.of()));
         try (ModelSession session = ModelSession.open(options)) {
             TokenArray.check(tokens, session.model().config().vocabulary(), tokensFile.toString());
             LogitsRun.write(session, tokens, chunk, out);

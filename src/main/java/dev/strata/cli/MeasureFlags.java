@@ -19,16 +19,12 @@ final class MeasureFlags {
 
     /** The options of a session that holds one text. */
     Options options(EngineOptions engine) {
-        return withTiers(model.options(engine, List.of()));
+        return tiers.addTo(model.options(engine, List.of()));
     }
 
     /** The same where no model is read. */
     Options optionsWithoutModel(EngineOptions engine) {
-        return withTiers(model.optionsWithoutModel(engine));
-    }
-
-    private Options withTiers(Options plain) {
-        return plain.withTiers(tiers.options(plain.variables()));
+        return tiers.addTo(model.optionsWithoutModel(engine));
     }
 
     /** Prints and keeps one result. */

@@ -92,8 +92,7 @@ public final class StrataCommand implements Callable<Integer> {
     }
 
     private int serve() throws IOException, InterruptedException {
-        Options plain = model.options(engine.options(), aliases);
-        Options options = plain.withTiers(tiers.options(plain.variables()))
+        Options options = tiers.addTo(model.options(engine.options(), aliases))
                 .withSlotFolder(server.slotFolder())
                 .withCacheBytes(engine.cacheBytes());
         Serving serving = Serving.start(options, server.options(), server.drain());

@@ -1,6 +1,7 @@
 package dev.strata.cli;
 
 import dev.strata.config.ConfigurationException;
+import dev.strata.config.Options;
 import dev.strata.config.TierOptions;
 import dev.strata.config.TierOptions.Adaptation;
 import dev.strata.config.TierOptions.NgramAccess;
@@ -133,6 +134,11 @@ final class TierFlags {
             description = "Cores of these threads: all, performance cores first, or performance cores only."
                     + " Default: auto.")
     private String poolAffinity = "auto";
+
+    /** The same options with what these flags say. */
+    Options addTo(Options plain) {
+        return plain.withTiers(options(plain.variables()));
+    }
 
     TierOptions options(Variables variables) {
         Counts.require("--gpu", gpu, 0);
