@@ -2,9 +2,14 @@ package dev.strata.cli;
 
 import dev.strata.config.EngineOptions;
 import dev.strata.config.Options;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /** What the commands that measure the memory tiers have in common: a model, where its experts lie, and where results go. */
 final class MeasureFlags {
@@ -14,8 +19,14 @@ final class MeasureFlags {
     @Mixin
     private TierFlags tiers = new TierFlags();
 
-    @Mixin
-    private ResultFlags results = new ResultFlags();
+    @Option(
+            names = "--append",
+            paramLabel = "FILE",
+            description = "Also append every result to a file, a line of JSON each.")
+    private @Nullable Path append;
+
+    @Spec(Spec.Target.MIXEE)
+    private CommandSpec spec = CommandSpec.create();
 
     /** The options of a session that holds one text. */
     Options options(EngineOptions engine) {
@@ -29,6 +40,6 @@ final class MeasureFlags {
 
     /** Prints and keeps one result. */
     void tell(Map<String, Object> result) {
-        results.lines().tell(result);
+        new ResultLines(spec.commandLine().getOut(), append).tell(result);
     }
 }
