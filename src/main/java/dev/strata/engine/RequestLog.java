@@ -47,9 +47,12 @@ final class RequestLog {
                     (double) (sequence.generated() - 1) / Math.max(1, sequence.passes)));
         }
         ExpertTotals before = sequence.expertsBefore;
-        if (experts != null && before != null && experts.since(before).any()) {
+        if (experts != null && before != null) {
             // Of all sequences that decoded meanwhile: they share steps.
-            line.append(", ").append(experts.since(before).line());
+            ExpertTotals used = experts.since(before);
+            if (used.any()) {
+                line.append(", ").append(used.line());
+            }
         }
         return line.append(", ").append(how).toString();
     }
