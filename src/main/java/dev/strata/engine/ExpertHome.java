@@ -37,6 +37,7 @@ import dev.strata.prefill.PromptRoomException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.BiPredicate;
 import java.util.function.Supplier;
@@ -151,21 +152,19 @@ final class ExpertHome implements AutoCloseable {
             ModelOptions room,
             ExpertSource source,
             @Nullable NgramTable table) {
-        Optional<Path> save = Optional.empty();
-        int rows = TierSettings.rowsFromFiles(options, source);
-        if (source instanceof TieredExpertSource tiered && tiered.arena() != null && tiered.rest() != null) {
-            TierOptions tiers = options.tiers();
-            if (tiers.adaptation().swaps() > 0) {
-                tiered.followUse(
-                        ExpertSources.profile(tiers, tiered.arenaLayout()),
-                        TierSettings.adaptation(tiers.adaptation()));
-                save = tiers.profileSave();
-            }
+        TierOptions tiers = options.tiers();
+        if (source instanceof TieredExpertSource tiered
+                && tiered.arena() != null
+                && tiered.rest() != null
+                && tiers.adaptation().swaps() > 0) {
+            tiered.followUse(
+                    ExpertSources.profile(tiers, tiered.arenaLayout()), TierSettings.adaptation(tiers.adaptation()));
         }
+        int rows = TierSettings.rowsFromFiles(options, source);
         Model model = ModelLoader.load(files, backend, rows == 0 ? room : room.withMaxRows(rows), source, table);
-        ExpertHome home = new ExpertHome(source, null, null, null, save);
+        ExpertHome home = new ExpertHome(source, null, null, null, tiers.profileSave());
         if (source instanceof TieredExpertSource tiered && tiered.adapts()) {
-            home.keepProfile(() -> java.util.Objects.requireNonNull(tiered.profile()));
+            home.keepProfile(() -> Objects.requireNonNull(tiered.profile()));
         }
         return new Loaded(model, home, rows, table);
     }
