@@ -16,20 +16,10 @@ public final class DraftChoice {
     /** Reads row {@code index} of [rows, vocabulary] float32 logits. */
     public void read(MemorySegment logits, int index) {
         MemorySegment.copy(logits, ValueLayout.JAVA_FLOAT, 4L * index * row.length, row, 0, row.length);
-        token = likeliest();
+        token = SamplerScratch.argmax(row);
         float best = row[token];
         Exponential.below(row, best, 1, row);
         probability = Float.isNaN(best) ? Float.NaN : (float) (1 / sum());
-    }
-
-    private int likeliest() {
-        int at = 0;
-        for (int i = 1; i < row.length; i++) {
-            if (row[i] > row[at]) {
-                at = i;
-            }
-        }
-        return at;
     }
 
     private double sum() {

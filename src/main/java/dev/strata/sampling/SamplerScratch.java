@@ -78,6 +78,10 @@ public final class SamplerScratch {
 
     /** The likeliest token, lowest id among equals, after the logits were changed. */
     int argmax() {
+        return argmax(logits);
+    }
+
+    static int argmax(float[] logits) {
         int at = 0;
         float largest = logits[0];
         for (int token = 1; token < logits.length; token++) {
