@@ -168,12 +168,8 @@ final class ServerOverhead {
         volatile long elapsed;
     }
 
-    /** The streams that there are now get a token each. */
-    private interface Step {
-        void run();
-    }
-
-    private static Step fakeEngine() throws IOException {
+    /** A step, in which the streams that there are now get a token each. */
+    private static Runnable fakeEngine() throws IOException {
         ConcurrentLinkedQueue<Answer> arriving = new ConcurrentLinkedQueue<>();
         TestServer server = TestServer.start(new FakeInferenceService(output -> {
             Answer answer = new Answer(output);
@@ -206,14 +202,14 @@ final class ServerOverhead {
         };
     }
 
-    private static Step bare() throws IOException {
+    private static Runnable bare() throws IOException {
         BareStreams streams = BareStreams.start(TOKENS);
         System.out.println(streams.port());
         return streams::step;
     }
 
     private static void serve(boolean bare, double stepMillis) throws IOException {
-        Step step = bare ? bare() : fakeEngine();
+        Runnable step = bare ? bare() : fakeEngine();
         Held held = new Held();
         // Faster until the first question, so that everything on the way is compiled soon.
         AtomicBoolean paced = new AtomicBoolean();
