@@ -64,9 +64,6 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private int smallPasses;
     private int sinceRound;
     private long swapped;
-    private final int[][] missedIn;
-    private int steps;
-    private long missedOnce;
     private long missedOnDrive;
 
     DevicePlacement(Parts parts) {
@@ -92,10 +89,6 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         owned = parts.owned();
         complete = new boolean[layout.layers()];
         served = new boolean[layout.layers()];
-        missedIn = new int[layout.layers()][];
-        for (int layer = 0; layer < missedIn.length; layer++) {
-            missedIn[layer] = new int[layout.experts(layer)];
-        }
         refreshTable();
     }
 
@@ -189,7 +182,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
             streamed.begin(stream);
             return;
         }
-        steps++;
+        usage.beginStep();
         boolean noted = log.read(this::chosen);
         if (noted) {
             stepEnded.run();
@@ -235,13 +228,11 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         listener.chosen(layer, expert);
         boolean hit = cache.isResident(layer, expert);
         long bytes = layout.layout(layer).blobBytes();
-        usage.count(layer, expert, hit, bytes);
-        judge.used(layer, expert);
-        if (!hit && missedIn[layer][expert] != steps) {
-            missedIn[layer][expert] = steps;
-            missedOnce += bytes;
+        if (!hit && !usage.inStep(layer, expert)) {
             missedOnDrive += blobs.hostAddress(layer, expert) == 0 ? bytes : 0;
         }
+        usage.count(layer, expert, hit, bytes);
+        judge.used(layer, expert);
     }
 
     private void adapt(Stream stream) {
@@ -405,17 +396,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     /** What decode steps have used so far; figures of other threads may be a step old. */
     public ExpertTotals totals() {
         PoolFigures pool = shared.figures();
-        return new ExpertTotals(
-                usage.lookups(),
-                usage.hits(),
-                usage.hitBytes(),
-                usage.missBytes(),
-                missedOnce,
-                pool == null ? 0 : pool.bytes(),
-                missedOnDrive,
-                swapped,
-                0,
-                0);
+        return ExpertTotals.of(usage, pool == null ? 0 : pool.bytes(), missedOnDrive, swapped);
     }
 
     /** What the processor has computed, null when it takes no part. */

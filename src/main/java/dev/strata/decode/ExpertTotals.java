@@ -1,5 +1,6 @@
 package dev.strata.decode;
 
+import dev.strata.expert.ExpertUsage;
 import java.util.Locale;
 
 /**
@@ -28,6 +29,21 @@ public record ExpertTotals(
         long readBytes,
         long waitedNanos) {
     public static final ExpertTotals NONE = new ExpertTotals(0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+
+    /** What steps have counted; nothing was read from files. */
+    public static ExpertTotals of(ExpertUsage usage, long processorBytes, long driveBytes, long swaps) {
+        return new ExpertTotals(
+                usage.lookups(),
+                usage.hits(),
+                usage.hitBytes(),
+                usage.missBytes(),
+                usage.missedOnce(),
+                processorBytes,
+                driveBytes,
+                swaps,
+                0,
+                0);
+    }
 
     /** The same with what was read from files. */
     public ExpertTotals withReads(long bytes, long waited) {

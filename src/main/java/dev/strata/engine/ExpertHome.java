@@ -317,28 +317,18 @@ final class ExpertHome implements AutoCloseable {
         if (placed == null && resident == null && reads == null) {
             return null;
         }
-        ExpertTotals totals =
-                placed != null ? placed.totals() : resident == null ? ExpertTotals.NONE : totals(resident);
+        ExpertTotals totals = ExpertTotals.NONE;
+        if (placed != null) {
+            totals = placed.totals();
+        } else if (resident != null) {
+            ExpertUsage usage = resident.usage();
+            totals = ExpertTotals.of(usage, 0, usage.missedOnce(), resident.swaps());
+        }
         if (reads == null) {
             return totals;
         }
         ReadCounters.Snapshot read = reads.counters().snapshot();
         return totals.withReads(read.bytes(), read.waitedNanos());
-    }
-
-    private static ExpertTotals totals(TieredExpertSource.ResidentFigures resident) {
-        ExpertUsage usage = resident.usage();
-        return new ExpertTotals(
-                usage.lookups(),
-                usage.hits(),
-                usage.hitBytes(),
-                usage.missBytes(),
-                resident.missedOnce(),
-                0,
-                resident.missedOnce(),
-                resident.swaps(),
-                0,
-                0);
     }
 
     /** What the processor's steps found in RAM; null on a card, and where RAM holds all experts or none. */

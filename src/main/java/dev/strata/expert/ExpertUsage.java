@@ -13,10 +13,13 @@ public final class ExpertUsage {
 
     private final float[][] recent;
     private final float[][] lasting;
+    private final int[][] lastStep;
+    private int step = 1;
     private long lookups;
     private long hits;
     private long hitBytes;
     private long missBytes;
+    private long missedOnce;
 
     /** Starts from a profile's heat, scaled so that the hottest expert counts {@code prior}. */
     public ExpertUsage(ExpertProfile profile, float prior) {
@@ -29,13 +32,25 @@ public final class ExpertUsage {
         float factor = hottest > 0 ? prior / hottest : 0;
         recent = new float[profile.heat().length][];
         lasting = new float[recent.length][];
+        lastStep = new int[recent.length][];
         for (int layer = 0; layer < recent.length; layer++) {
             recent[layer] = new float[profile.heat()[layer].length];
             lasting[layer] = new float[recent[layer].length];
+            lastStep[layer] = new int[recent[layer].length];
             for (int expert = 0; expert < lasting[layer].length; expert++) {
                 lasting[layer][expert] = profile.heat()[layer][expert] * factor * (RECENT_WEIGHT + 1);
             }
         }
+    }
+
+    /** What is counted from now on belongs to another step. */
+    public void beginStep() {
+        step++;
+    }
+
+    /** Whether a row of this step chose the expert. */
+    public boolean inStep(int layer, int expert) {
+        return lastStep[layer][expert] == step;
     }
 
     /** One row chose one expert. */
@@ -48,7 +63,9 @@ public final class ExpertUsage {
             hitBytes += blobBytes;
         } else {
             missBytes += blobBytes;
+            missedOnce += inStep(layer, expert) ? 0 : blobBytes;
         }
+        lastStep[layer][expert] = step;
     }
 
     /** Multiplies all recent counts, and lasting ones by a factor so much nearer to 1. */
@@ -86,6 +103,11 @@ public final class ExpertUsage {
 
     public long missBytes() {
         return missBytes;
+    }
+
+    /** Bytes of missed experts, each counted once a step. */
+    public long missedOnce() {
+        return missedOnce;
     }
 
     /** Share of lookups that found their expert in a slot, 1 when there were none. */

@@ -15,13 +15,11 @@ final class ResidentChoice {
     private final ArenaLayout layout;
     private final ExpertUsage usage;
     private final SlotAdaptation settings;
-    private final int[][] neededIn;
     private final int[][] coming;
-    private int pass;
+    private int steps;
     private int lastLayer = Integer.MAX_VALUE;
     private int lost = -1;
     private final List<Deque<Integer>> free = new ArrayList<>();
-    private long missedOnce;
     private long swaps;
 
     /**
@@ -33,10 +31,8 @@ final class ResidentChoice {
         this.places = places;
         this.settings = settings;
         usage = new ExpertUsage(profile, 1);
-        neededIn = new int[places.length][];
         coming = new int[places.length][];
         for (int layer = 0; layer < places.length; layer++) {
-            neededIn[layer] = new int[places[layer].length];
             coming[layer] = new int[places[layer].length];
             Arrays.fill(coming[layer], -1);
             free.add(new ArrayDeque<>());
@@ -45,8 +41,8 @@ final class ResidentChoice {
 
     void used(int layer, int[] choices, int count) {
         if (layer <= lastLayer) {
-            pass++;
-            if (pass % settings.every() == 0) {
+            usage.beginStep();
+            if (++steps % settings.every() == 0) {
                 usage.decay(settings.decay());
             }
         }
@@ -54,12 +50,7 @@ final class ResidentChoice {
         long bytes = layout.layout(layer).blobBytes();
         for (int i = 0; i < count; i++) {
             int expert = choices[i];
-            boolean hit = places[layer][expert] >= 0;
-            usage.count(layer, expert, hit, bytes);
-            if (neededIn[layer][expert] != pass) {
-                neededIn[layer][expert] = pass;
-                missedOnce += hit ? 0 : bytes;
-            }
+            usage.count(layer, expert, places[layer][expert] >= 0, bytes);
         }
     }
 
@@ -84,7 +75,7 @@ final class ResidentChoice {
         int loser = -1;
         float least = usage.count(layer, newcomer);
         for (int expert = 0; expert < places[layer].length; expert++) {
-            if (places[layer][expert] >= 0 && neededIn[layer][expert] != pass && usage.count(layer, expert) <= least) {
+            if (places[layer][expert] >= 0 && !usage.inStep(layer, expert) && usage.count(layer, expert) <= least) {
                 least = usage.count(layer, expert);
                 loser = expert;
             }
@@ -110,11 +101,6 @@ final class ResidentChoice {
 
     ExpertUsage usage() {
         return usage;
-    }
-
-    /** Bytes of the experts that were not in RAM, each counted once a step. */
-    long missedOnce() {
-        return missedOnce;
     }
 
     long swaps() {

@@ -163,7 +163,7 @@ public final class TieredExpertSource implements ExpertSource {
     /** What steps have used, null when they do not decide what lies in RAM. */
     public @Nullable ResidentFigures figures() {
         ResidentChoice now = choice;
-        return now == null ? null : new ResidentFigures(now.usage(), now.missedOnce(), now.swaps());
+        return now == null ? null : new ResidentFigures(now.usage(), now.swaps());
     }
 
     /** What was learned, for the next start; null when nothing was. */
@@ -174,10 +174,9 @@ public final class TieredExpertSource implements ExpertSource {
 
     /**
      * @param usage counts, and lookups that found their expert in RAM
-     * @param missedOnce bytes of the experts that were not there, each counted once a step
      * @param swaps experts that took the place of others
      */
-    public record ResidentFigures(ExpertUsage usage, long missedOnce, long swaps) {}
+    public record ResidentFigures(ExpertUsage usage, long swaps) {}
 
     @Override
     public void waited(long nanos) {

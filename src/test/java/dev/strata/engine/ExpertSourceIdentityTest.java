@@ -153,7 +153,7 @@ class ExpertSourceIdentityTest {
         TieredExpertSource.ResidentFigures figures =
                 Objects.requireNonNull(Objects.requireNonNull(made.get()).figures());
         assertTrue(figures.swaps() > 0);
-        assertTrue(figures.missedOnce() > 0);
+        assertTrue(figures.usage().missedOnce() > 0);
         assertTrue(figures.usage().hits() > 0);
     }
 

@@ -56,7 +56,7 @@ class ResidentChoiceTest {
             TieredExpertSource.ResidentFigures figures = Objects.requireNonNull(source.figures());
             assertEquals(6, figures.usage().lookups());
             assertEquals(5, figures.usage().hits());
-            assertEquals(layout.layout(0).blobBytes(), figures.missedOnce());
+            assertEquals(layout.layout(0).blobBytes(), figures.usage().missedOnce());
             assertEquals(1, figures.swaps());
             assertTrue(Objects.requireNonNull(source.profile())
                     .ranking()
