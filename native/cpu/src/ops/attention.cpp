@@ -31,26 +31,28 @@ void normalise(Context& c, const float* x, const float* weight, int n, float eps
     c.k.normalise(x, weight, factor, n, out);
 }
 
-// Products of a head's groups with an orthonormal Hadamard matrix in Sylvester's order, which is its own inverse.
-void turn(const KvTile& tile, float* head) {
-    const int n = tile.groupSize();
-    const float factor = 1 / __builtin_sqrtf(float(n));
-    for (float* x = head; x < head + tile.headSize; x += n) {
-        for (int stride = 1; stride < n; stride *= 2) {
-            for (int start = 0; start < n; start += 2 * stride) {
-                for (int i = start; i < start + stride; i++) {
-                    float low = x[i], high = x[i + stride];
-                    x[i] = low + high;
-                    x[i + stride] = low - high;
-                }
+// Product of n elements with an orthonormal Hadamard matrix in Sylvester's order, which is its own inverse.
+void turn(float* x, int n) {
+    for (int stride = 1; stride < n; stride *= 2) {
+        for (int start = 0; start < n; start += 2 * stride) {
+            for (int i = start; i < start + stride; i++) {
+                float low = x[i], high = x[i + stride];
+                x[i] = low + high;
+                x[i + stride] = low - high;
             }
         }
-        for (int i = 0; i < n; i++) x[i] *= factor;
     }
+    const float factor = 1 / __builtin_sqrtf(float(n));
+    for (int i = 0; i < n; i++) x[i] *= factor;
 }
 
-// The 4-bit form of a turned vector.
-void storeHalfBytes(const KvTile& tile, uint8_t* target, int token, bool key, const float* x) {
+// Turns every group of a head.
+void turnHead(const KvTile& tile, float* head) {
+    for (int g = 0; g < tile.groups(); g++) turn(head + g * tile.groupSize(), tile.groupSize());
+}
+
+// The 4-bit form of a vector, turned group by group.
+void storeHalfBytes(const KvTile& tile, uint8_t* target, int token, bool key, const float* vector) {
     const int n = tile.groupSize();
     uint16_t* scales = (uint16_t*)(target + tile.codeBytes());
     auto level = [](float scaled) {
@@ -58,8 +60,11 @@ void storeHalfBytes(const KvTile& tile, uint8_t* target, int token, bool key, co
         return int(q > 15 ? 15 : q < 0 ? 0 : q);
     };
     for (int g = 0; g < tile.groups(); g++) {
+        float x[64];
+        memcpy(x, vector + g * n, size_t(n) * 4);
+        turn(x, n);
         float lowest = 0, highest = 0;
-        for (int i = g * n; i < (g + 1) * n; i++) {
+        for (int i = 0; i < n; i++) {
             lowest = std::min(lowest, x[i]);
             highest = std::max(highest, x[i]);
         }
@@ -67,8 +72,9 @@ void storeHalfBytes(const KvTile& tile, uint8_t* target, int token, bool key, co
         float scale = halfToFloat(stored);
         float inverse = scale != 0 ? 1 / scale : 0;
         scales[key ? g * PAGE + token : token * tile.groups() + g] = stored;
-        for (int i = g * n; i < (g + 1) * n; i += 2) {
-            int at = key ? i / 2 * PAGE + token : (token * tile.headSize + i) / 2;
+        for (int i = 0; i < n; i += 2) {
+            int pair = (g * n + i) / 2;
+            int at = key ? pair * PAGE + token : token * tile.headSize / 2 + pair;
             target[at] = uint8_t(level(x[i] * inverse) | level(x[i + 1] * inverse) << 4);
         }
     }
@@ -143,15 +149,9 @@ void strata_cpu_attention_inputs(int64_t context, int32_t heads, int32_t kvHeads
                 if (keyNorm) normalise(c, k, (const float*)keyNorm, d, epsilon, temporary);
                 else memcpy(temporary, k, size_t(d) * 4);
                 rotate(temporary, rotation, pairs);
-                if (format == KV_Q4) turn(tile, temporary);
                 store(tile, (uint8_t*)keyPages + (page * kvHeads + h) * bytes, position % PAGE, true, temporary);
-                const float* v = (const float*)values + (row * kvHeads + h) * d;
-                if (format == KV_Q4) {
-                    memcpy(temporary, v, size_t(d) * 4);
-                    turn(tile, temporary);
-                    v = temporary;
-                }
-                store(tile, (uint8_t*)valuePages + (page * kvHeads + h) * bytes, position % PAGE, false, v);
+                store(tile, (uint8_t*)valuePages + (page * kvHeads + h) * bytes, position % PAGE, false,
+                      (const float*)values + (row * kvHeads + h) * d);
             }
         });
     }
@@ -234,7 +234,7 @@ void strata_cpu_attention(int64_t context, int32_t heads, int32_t kvHeads, int32
             }
         }
         c.k.scale(factor, count * d, scaled);
-        for (int i = 0; format == KV_Q4 && i < count; i++) turn(tile, scaled + int64_t(i) * d);
+        for (int i = 0; format == KV_Q4 && i < count; i++) turnHead(tile, scaled + int64_t(i) * d);
         AttentionRun a;
         a.tile = tile;
         a.queries = count;
@@ -272,7 +272,7 @@ void strata_cpu_attention(int64_t context, int32_t heads, int32_t kvHeads, int32
             int64_t row = s.firstRow + item.row + i / groupHeads;
             int64_t column = (row * heads + item.kvHead * group + item.firstHead + i % groupHeads) * d;
             c.k.scale(1 / sum[i], d, total + int64_t(i) * stride);
-            if (format == KV_Q4) turn(tile, total + int64_t(i) * stride);
+            if (format == KV_Q4) turnHead(tile, total + int64_t(i) * stride);
             memcpy((float*)out + column, total + int64_t(i) * stride, size_t(d) * 4);
             if (gates) c.k.sigmoidMultiply((const float*)gates + column, d, (float*)out + column);
         }
