@@ -324,47 +324,33 @@ struct Lookup {
     inline uint32_t signsOf(int sub) const { return read32(signs + 4 * sub); }
 };
 
-// A codebook of 4-byte entries with 12 zero bytes before and after each: a load at the right distance brings an entry to any of the four
-// places of a vector, and joining them takes one `or` an entry, on any vector unit; insertions are two operations on few.
-template <int N>
+// A codebook of N entries of type E, 16 bytes apart with zeros between: a load at the right distance brings an entry to any of its places in a
+// vector, and joining them takes one `or` an entry, on any vector unit; insertions are two operations on few.
+template <class E, int N>
 struct Spread {
-    alignas(64) uint32_t words[4 + 4 * N];
+    static constexpr int PLACES = 16 / sizeof(E);
+    alignas(64) E entries[PLACES * (N + 1)];
 
-    void fill(const uint32_t* grid) {
-        memset(words, 0, sizeof words);
-        for (int i = 0; i < N; i++) words[4 + 4 * i] = grid[i];
+    void fill(const E* grid) {
+        memset(entries, 0, sizeof entries);
+        for (int i = 0; i < N; i++) entries[PLACES * (i + 1)] = grid[i];
     }
     template <int PLACE>
     inline __m128i at(uint32_t index16) const {
-        return _mm_loadu_si128((const __m128i*)((const uint8_t*)(words + 4 - PLACE) + index16));
+        return _mm_loadu_si128((const __m128i*)((const uint8_t*)(entries + PLACES - PLACE) + index16));
     }
-    inline __m128i four(const uint16_t* i) const {
-        return _mm_or_si128(_mm_or_si128(at<0>(i[0]), at<1>(i[1])), _mm_or_si128(at<2>(i[2]), at<3>(i[3])));
+    inline __m128i lane(const uint16_t* i) const {
+        __m128i first = _mm_or_si128(at<0>(i[0]), at<1>(i[1]));
+        if constexpr (PLACES == 2) return first;
+        else return _mm_or_si128(first, _mm_or_si128(at<2>(i[2]), at<3>(i[3])));
     }
-    inline __m256i eight(const uint16_t* i) const { return _mm256_set_m128i(four(i + 4), four(i)); }
+    // The entries of 32 bytes.
+    inline __m256i block(const uint16_t* i) const { return _mm256_set_m128i(lane(i + PLACES), lane(i)); }
 };
-static Spread<256> SPREAD_IQ3XXS;
-static Spread<512> SPREAD_IQ3S;
-
-// The same of 8-byte entries with 8 zero bytes before and after each.
-template <int N>
-struct Spread8 {
-    alignas(64) uint64_t words[2 + 2 * N];
-
-    void fill(const uint64_t* grid) {
-        memset(words, 0, sizeof words);
-        for (int i = 0; i < N; i++) words[2 + 2 * i] = grid[i];
-    }
-    template <int PLACE>
-    inline __m128i at(uint32_t index16) const {
-        return _mm_loadu_si128((const __m128i*)((const uint8_t*)(words + 2 - PLACE) + index16));
-    }
-    inline __m256i four(const uint16_t* i) const {
-        return _mm256_set_m128i(_mm_or_si128(at<0>(i[2]), at<1>(i[3])), _mm_or_si128(at<0>(i[0]), at<1>(i[1])));
-    }
-};
-static Spread8<512> SPREAD_IQ2XS;
-static Spread8<1024> SPREAD_IQ2S;
+static Spread<uint32_t, 256> SPREAD_IQ3XXS;
+static Spread<uint32_t, 512> SPREAD_IQ3S;
+static Spread<uint64_t, 512> SPREAD_IQ2XS;
+static Spread<uint64_t, 1024> SPREAD_IQ2S;
 
 static inline void fillSpreads() {
     SPREAD_IQ3XXS.fill(GRID_IQ3XXS);
@@ -446,7 +432,7 @@ struct UnpackIQ2_XS : Grid {
         _mm256_store_si256((__m256i*)work->signs, evenSigns(_mm256_permute4x64_epi64(bits, 0xd8)));
     }
     static inline __m256i weights(const uint8_t*, int sub, const Lookup& work) {
-        return applySigns(SPREAD_IQ2XS.four(work.index + 4 * sub), work.signsOf(sub));
+        return applySigns(SPREAD_IQ2XS.block(work.index + 4 * sub), work.signsOf(sub));
     }
     static inline void scales16(const uint8_t* p, int, __m256* low, __m256* high) { oddScales(p + 66, half(p) * 0.125f, low, high); }
 };
@@ -468,7 +454,7 @@ struct UnpackIQ2_S : Grid {
         }
     }
     static inline __m256i weights(const uint8_t* p, int sub, const Lookup& work) {
-        return applySigns(SPREAD_IQ2S.four(work.index + 4 * sub), read32(p + 34 + 4 * sub));
+        return applySigns(SPREAD_IQ2S.block(work.index + 4 * sub), read32(p + 34 + 4 * sub));
     }
     static inline void scales16(const uint8_t* p, int, __m256* low, __m256* high) { oddScales(p + 74, half(p) * 0.125f, low, high); }
 };
@@ -484,7 +470,7 @@ struct UnpackIQ3_XXS : Grid {
         }
     }
     static inline __m256i weights(const uint8_t*, int sub, const Lookup& work) {
-        return applySigns(SPREAD_IQ3XXS.eight(work.index + 8 * sub), work.signsOf(sub));
+        return applySigns(SPREAD_IQ3XXS.block(work.index + 8 * sub), work.signsOf(sub));
     }
     static inline __m256 scales(const uint8_t* p, int) {
         __m256i s = _mm256_srli_epi32(_mm256_loadu_si256((const __m256i*)(p + 66)), 28);
@@ -507,7 +493,7 @@ struct UnpackIQ3_S : Grid {
         }
     }
     static inline __m256i weights(const uint8_t* p, int sub, const Lookup& work) {
-        return applySigns(SPREAD_IQ3S.eight(work.index + 8 * sub), read32(p + 74 + 4 * sub));
+        return applySigns(SPREAD_IQ3S.block(work.index + 8 * sub), read32(p + 74 + 4 * sub));
     }
     static inline __m256 scales(const uint8_t* p, int) {
         __m256i shift = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
