@@ -131,26 +131,6 @@ static inline void bf16Block(const uint8_t* p, int sub, uint16_t* target) {
     _mm256_storeu_si256((__m256i*)(target + 16), bf16Of(_mm256_permute2x128_si256(low, high, 0x31)));
 }
 
-// Factors of n blocks of output o from block b of the panel on.
-template <class T>
-static inline void panelFactors(const uint8_t* p, int n, float scale, PanelQ* panel, int b, int o) {
-    alignas(64) float values[16];
-    if constexpr (T::HALVES == 2) {
-        __m256 low, high;
-        T::scales16(p, n, &low, &high);
-        _mm256_store_ps(values, low);
-        _mm256_store_ps(values + 8, high);
-        for (int i = 0; i < 2 * n; i++) panel->scale[(2 * b + i) * AMX_WIDTH + o] = scale * values[i];
-    } else {
-        _mm256_store_ps(values, T::scales(p, n));
-        for (int i = 0; i < n; i++) panel->scale[(b + i) * AMX_WIDTH + o] = scale * values[i];
-        if constexpr (T::HAS_MIN) {
-            _mm256_store_ps(values, T::mins(p, n));
-            for (int i = 0; i < n; i++) panel->min[(b + i) * AMX_WIDTH + o] = scale * values[i];
-        }
-    }
-}
-
 // T reads whole runs of 8 blocks, REST the blocks behind the last run (codebook types have none).
 template <class T, class REST>
 static void panelAmx(const uint8_t* w, int64_t rowBytes, int rows, int firstBlock, int blocks, float scale, PanelQ* panel) {
@@ -173,7 +153,7 @@ static void panelAmx(const uint8_t* w, int64_t rowBytes, int rows, int firstBloc
                 // The panel after this one reads the same inputs of the next outputs.
                 for (int i = 0; i < 8 / T::SUBS * T::BYTES; i += 64) __builtin_prefetch(p + AMX_WIDTH * rowBytes + i, 0, 2);
                 if constexpr (T::GRID) prepareLookup<T>(p, work + j);
-                panelFactors<T>(p, 8, scale, panel, b, g * TILE + j);
+                panelFactors<T, AMX_WIDTH>(p, 8, scale, panel, b, g * TILE + j);
             }
             for (int i = 0; i < 4; i++) {
                 for (int j = 0; j < TILE; j++) bf16Pair<T>(row[j] + at, i, work[T::GRID ? j : 0], table, first[j], second[j]);
@@ -184,7 +164,7 @@ static void panelAmx(const uint8_t* w, int64_t rowBytes, int rows, int firstBloc
         }
         if constexpr (T::SUBS < 8) {
             if (b == blocks) continue;
-            for (int j = 0; j < TILE; j++) panelFactors<T>(row[j] + b / T::SUBS * T::BYTES, blocks - b, scale, panel, b, g * TILE + j);
+            for (int j = 0; j < TILE; j++) panelFactors<T, AMX_WIDTH>(row[j] + b / T::SUBS * T::BYTES, blocks - b, scale, panel, b, g * TILE + j);
             for (; b < blocks; b++) {
                 for (int j = 0; j < TILE; j++) bf16Block<REST>(row[j] + b / T::SUBS * T::BYTES, b % T::SUBS, first[j]);
                 transpose16(first, panel->data + (b * GROUPS + g) * MATRIX);

@@ -78,25 +78,8 @@ static void panelQuant(const uint8_t* w, int64_t rowBytes, int rows, int firstBl
         }
         for (int j = 0; j < 8; j++) {
             for (int b = 0; b < blocks; b += 8) {
-                int at = skipped + b;
-                int n = blocks - b < 8 ? blocks - b : 8;
-                const uint8_t* p = row[j] + at / T::SUBS * T::BYTES;
-                if constexpr (T::HALVES == 2) {
-                    alignas(32) float values[16];
-                    __m256 low, high;
-                    T::scales16(p, n, &low, &high);
-                    _mm256_store_ps(values, low);
-                    _mm256_store_ps(values + 8, high);
-                    for (int i = 0; i < 2 * n; i++) panel->scale[(2 * b + i) * NR + group + j] = scale * values[i];
-                } else {
-                    alignas(32) float values[8];
-                    _mm256_store_ps(values, T::scales(p, n));
-                    for (int i = 0; i < n; i++) panel->scale[(b + i) * NR + group + j] = scale * values[i];
-                    if constexpr (T::HAS_MIN) {
-                        _mm256_store_ps(values, T::mins(p, n));
-                        for (int i = 0; i < n; i++) panel->min[(b + i) * NR + group + j] = scale * values[i];
-                    }
-                }
+                const uint8_t* p = row[j] + (skipped + b) / T::SUBS * T::BYTES;
+                panelFactors<T, NR>(p, blocks - b < 8 ? blocks - b : 8, scale, panel, b, group + j);
             }
         }
     }

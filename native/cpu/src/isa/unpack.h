@@ -528,6 +528,26 @@ static inline Pair rowBlock(const uint8_t* p, int sub, const Lookup& work) {
     return T::GRID ? shiftedPair(bytes) : T::SIGNED ? signedPair(bytes) : unsignedPair(bytes);
 }
 
+// Factors of n <= 8 blocks from p on, to output o of a panel of WIDTH outputs from its block b on.
+template <class T, int WIDTH>
+static inline void panelFactors(const uint8_t* p, int n, float scale, PanelQ* panel, int b, int o) {
+    alignas(32) float values[16];
+    if constexpr (T::HALVES == 2) {
+        __m256 low, high;
+        T::scales16(p, n, &low, &high);
+        _mm256_store_ps(values, low);
+        _mm256_store_ps(values + 8, high);
+        for (int i = 0; i < 2 * n; i++) panel->scale[(2 * b + i) * WIDTH + o] = scale * values[i];
+    } else {
+        _mm256_store_ps(values, T::scales(p, n));
+        for (int i = 0; i < n; i++) panel->scale[(b + i) * WIDTH + o] = scale * values[i];
+        if constexpr (T::HAS_MIN) {
+            _mm256_store_ps(values, T::mins(p, n));
+            for (int i = 0; i < n; i++) panel->min[(b + i) * WIDTH + o] = scale * values[i];
+        }
+    }
+}
+
 // Types whose products run on int16 blocks.
 #define STRATA_UNPACKED(X) \
     X(Q8_0) X(Q4_0) X(Q4_1) X(Q5_0) X(Q5_1) X(Q4_K) X(Q5_K) X(Q6_K) X(IQ4_NL) X(IQ4_XS) X(NVFP4) X(MXFP4) X(Q2_0) \
