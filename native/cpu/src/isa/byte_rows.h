@@ -25,13 +25,14 @@ static inline void quantizeBytes(const float* x, int n, int16_t* q, float* d, fl
     }
 }
 
-// 16 bytes twice for each of two blocks, the second time shifted right by 4.
-static inline __m512i nibbles64(const uint8_t* a, const uint8_t* b) {
+// 16 bytes twice for each of two blocks, the second time shifted right by 4: codes in the low halves of bytes.
+static inline __m512i rawNibbles(const uint8_t* a, const uint8_t* b) {
     __m512i both = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i*)a));
     both = _mm512_mask_broadcast_i32x4(both, 0xff00, _mm_loadu_si128((const __m128i*)b));
-    both = _mm512_srlv_epi64(both, _mm512_setr_epi64(0, 0, 4, 4, 0, 0, 4, 4));
-    return _mm512_and_si512(both, _mm512_set1_epi8(15));
+    return _mm512_srlv_epi64(both, _mm512_setr_epi64(0, 0, 4, 4, 0, 0, 4, 4));
 }
+static inline __m512i lowHalves(__m512i raw) { return _mm512_and_si512(raw, _mm512_set1_epi8(15)); }
+static inline __m512i nibbles64(const uint8_t* a, const uint8_t* b) { return lowHalves(rawNibbles(a, b)); }
 
 // Values of codes that mean themselves, and those of Q4_0.
 alignas(16) static constexpr int8_t VALUES_PLAIN[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -41,7 +42,7 @@ static inline __m512i iq4Table64() { return _mm512_broadcast_i32x4(_mm256_castsi
 static inline __m512i fp4Table64() { return _mm512_broadcast_i32x4(_mm256_castsi256_si128(fp4Table())); }
 
 // bytes(p, i, work): blocks 2 i and 2 i + 1 of the run at p as unsigned bytes, OFFSET above their values. Types of 4-bit codes give the codes
-// and the 16 values that they stand for too.
+// and the 16 values that they stand for too, those with a table also the bytes whose low halves are the codes.
 struct BytesQ8_0 : UnpackQ8_0 {
     static constexpr int OFFSET = 128;
     static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) {
@@ -82,30 +83,33 @@ struct BytesQ5_1 : UnpackQ5_1 {
 struct BytesIQ4_NL : UnpackIQ4_NL {
     static constexpr bool CODES = true;
     static inline const int8_t* values() { return VALUES_IQ4; }
-    static inline __m512i codes(const uint8_t* p, int i) { return nibbles64(p + 36 * i + 2, p + 36 * i + 20); }
+    static inline __m512i raw(const uint8_t* p, int i) { return rawNibbles(p + 36 * i + 2, p + 36 * i + 20); }
+    static inline __m512i codes(const uint8_t* p, int i) { return lowHalves(raw(p, i)); }
     static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) { return _mm512_shuffle_epi8(iq4Table64(), codes(p, i)); }
 };
 struct BytesIQ4_XS : UnpackIQ4_XS {
     static constexpr bool CODES = true;
     static inline const int8_t* values() { return VALUES_IQ4; }
-    static inline __m512i codes(const uint8_t* p, int i) { return nibbles64(p + 8 + 32 * i, p + 24 + 32 * i); }
+    static inline __m512i raw(const uint8_t* p, int i) { return rawNibbles(p + 8 + 32 * i, p + 24 + 32 * i); }
+    static inline __m512i codes(const uint8_t* p, int i) { return lowHalves(raw(p, i)); }
     static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) { return _mm512_shuffle_epi8(iq4Table64(), codes(p, i)); }
 };
 struct BytesMXFP4 : UnpackMXFP4 {
     static constexpr bool CODES = true;
     static inline const int8_t* values() { return VALUES_FP4; }
-    static inline __m512i codes(const uint8_t* p, int i) { return nibbles64(p + 34 * i + 1, p + 34 * i + 18); }
+    static inline __m512i raw(const uint8_t* p, int i) { return rawNibbles(p + 34 * i + 1, p + 34 * i + 18); }
+    static inline __m512i codes(const uint8_t* p, int i) { return lowHalves(raw(p, i)); }
     static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) { return _mm512_shuffle_epi8(fp4Table64(), codes(p, i)); }
 };
 struct BytesNVFP4 : UnpackNVFP4 {
     static constexpr bool CODES = true;
     static inline const int8_t* values() { return VALUES_FP4; }
-    static inline __m512i codes(const uint8_t* p, int i) {
+    static inline __m512i raw(const uint8_t* p, int i) {
         __m512i q = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i*)(p + 36 * i + 4)));
         __m512i twice = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3), q);
-        __m512i n = _mm512_srlv_epi64(twice, _mm512_setr_epi64(0, 4, 0, 4, 0, 4, 0, 4));
-        return _mm512_and_si512(n, _mm512_set1_epi8(15));
+        return _mm512_srlv_epi64(twice, _mm512_setr_epi64(0, 4, 0, 4, 0, 4, 0, 4));
     }
+    static inline __m512i codes(const uint8_t* p, int i) { return lowHalves(raw(p, i)); }
     static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) { return _mm512_shuffle_epi8(fp4Table64(), codes(p, i)); }
 };
 static inline __m512i nibblesK(const uint8_t* p) {

@@ -175,32 +175,17 @@ struct VbmiQ2_0 : UnpackQ2_0 {
 
 // 4-bit codes: a permutation of 64 bytes that holds the 16 values four times looks at the low bits of a byte alone, so nothing has to be
 // masked before it.
-static inline __m512i rawNibbles(const uint8_t* a, const uint8_t* b) {
-    __m512i both = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i*)a));
-    both = _mm512_mask_broadcast_i32x4(both, 0xff00, _mm_loadu_si128((const __m128i*)b));
-    return _mm512_srlv_epi64(both, _mm512_setr_epi64(0, 0, 4, 4, 0, 0, 4, 4));
-}
-struct VbmiIQ4_NL : UnpackIQ4_NL {
-    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) {
-        return _mm512_permutexvar_epi8(rawNibbles(p + 36 * i + 2, p + 36 * i + 20), iq4Table64());
-    }
+struct VbmiIQ4_NL : BytesIQ4_NL {
+    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) { return _mm512_permutexvar_epi8(raw(p, i), iq4Table64()); }
 };
-struct VbmiIQ4_XS : UnpackIQ4_XS {
-    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) {
-        return _mm512_permutexvar_epi8(rawNibbles(p + 8 + 32 * i, p + 24 + 32 * i), iq4Table64());
-    }
+struct VbmiIQ4_XS : BytesIQ4_XS {
+    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) { return _mm512_permutexvar_epi8(raw(p, i), iq4Table64()); }
 };
-struct VbmiMXFP4 : UnpackMXFP4 {
-    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) {
-        return _mm512_permutexvar_epi8(rawNibbles(p + 34 * i + 1, p + 34 * i + 18), fp4Table64());
-    }
+struct VbmiMXFP4 : BytesMXFP4 {
+    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) { return _mm512_permutexvar_epi8(raw(p, i), fp4Table64()); }
 };
-struct VbmiNVFP4 : UnpackNVFP4 {
-    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) {
-        __m512i q = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i*)(p + 36 * i + 4)));
-        q = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3), q);
-        return _mm512_permutexvar_epi8(_mm512_srlv_epi64(q, _mm512_setr_epi64(0, 4, 0, 4, 0, 4, 0, 4)), fp4Table64());
-    }
+struct VbmiNVFP4 : BytesNVFP4 {
+    static inline __m512i bytes(const uint8_t* p, int i, const Lookup&) { return _mm512_permutexvar_epi8(raw(p, i), fp4Table64()); }
 };
 // High nibbles stay where they are; their blocks' factors are a sixteenth.
 struct VbmiQ4_K : UnpackQ4_K {
