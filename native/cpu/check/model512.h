@@ -158,13 +158,6 @@ template <int N, class R> static inline __m512i with(__m512i v, R part, int whic
     memcpy((char*)&v + which * N, &part, N);
     return v;
 }
-template <class T> static inline __m512i gather(const Z<T>& index, const void* base, int scale) {
-    return each<T>([&](int i) {
-        T v;
-        memcpy(&v, (const char*)base + int64_t(index.at[i]) * scale, sizeof v);
-        return v;
-    });
-}
 template <class G> static inline float reduce(__m512 a, const G& g) {
     F x(a);
     for (int n = 8; n > 0; n /= 2)
@@ -232,7 +225,6 @@ static inline void tileBf16(int c, int a, int b) {
 #define _mm512_loadu_ps(p) STRATA_M::loadF(p)
 #define _mm512_load_ps(p) STRATA_M::loadF(p)
 #define _mm512_storeu_ps(p, v) STRATA_M::storeF(p, v)
-#define _mm512_store_ps(p, v) STRATA_M::storeF(p, v)
 #define _mm512_store_si512(p, v) STRATA_M::store(p, v)
 #define _mm512_storeu_si512(p, v) STRATA_M::store(p, v)
 #define _mm512_setzero_si512() STRATA_M::zero()
@@ -249,7 +241,6 @@ static inline void tileBf16(int c, int a, int b) {
 #define _mm512_broadcast_i32x4(v) STRATA_M::repeat<int32_t>(v)
 #define _mm512_broadcast_i64x4(v) STRATA_M::repeat<int64_t>(v)
 #define _mm512_mask_broadcast_i32x4(old, mask, v) STRATA_M::blend<int32_t>(mask, old, STRATA_M::repeat<int32_t>(v))
-#define _mm512_add_epi8(a, b) STRATA_M::add<int8_t>(a, b)
 #define _mm512_add_epi16(a, b) STRATA_M::add<int16_t>(a, b)
 #define _mm512_add_epi32(a, b) STRATA_M::add<int32_t>(a, b)
 #define _mm512_sub_epi8(a, b) STRATA_M::sub<int8_t>(a, b)
@@ -268,11 +259,9 @@ static inline void tileBf16(int c, int a, int b) {
 #define _mm512_mask_blend_epi16(mask, a, b) STRATA_M::blend<uint16_t>(mask, a, b)
 #define _mm512_permutexvar_epi8(n, a) STRATA_M::permute<uint8_t>(n, a)
 #define _mm512_permutexvar_epi16(n, a) STRATA_M::permute<uint16_t>(n, a)
-#define _mm512_permutexvar_epi32(n, a) STRATA_M::permute<uint32_t>(n, a)
 #define _mm512_permutexvar_epi64(n, a) STRATA_M::permute<uint64_t>(n, a)
 #define _mm512_permutexvar_ps(n, a) _mm512_castsi512_ps(STRATA_M::permute<uint32_t>(n, _mm512_castps_si512(a)))
 #define _mm512_permutex2var_epi8(a, n, b) STRATA_M::permute2<uint8_t>(a, n, b)
-#define _mm512_permutex2var_epi16(a, n, b) STRATA_M::permute2<uint16_t>(a, n, b)
 #define _mm512_unpacklo_epi8(a, b) STRATA_M::unpack<uint8_t>(a, b, false)
 #define _mm512_unpackhi_epi8(a, b) STRATA_M::unpack<uint8_t>(a, b, true)
 #define _mm512_unpacklo_epi32(a, b) STRATA_M::unpack<uint32_t>(a, b, false)
@@ -292,18 +281,11 @@ static inline void tileBf16(int c, int a, int b) {
 #define _cvtu64_mask64(a) uint64_t(a)
 #undef _mm512_inserti64x4
 #define _mm512_inserti64x4(a, b, n) STRATA_M::with<32>(a, b, n)
-#undef _mm512_inserti32x4
-#define _mm512_inserti32x4(a, b, n) STRATA_M::with<16>(a, b, n)
 #undef _mm512_insertf32x8
 #define _mm512_insertf32x8(a, b, n) _mm512_castsi512_ps(STRATA_M::with<32>(_mm512_castps_si512(a), b, n))
 #undef _mm512_extractf32x8_ps
 #define _mm512_extractf32x8_ps(a, n) STRATA_M::part<__m512, 32, __m256>(a, n)
-#undef _mm512_extracti64x4_epi64
-#define _mm512_extracti64x4_epi64(a, n) STRATA_M::part<__m512i, 32, __m256i>(a, n)
-#undef _mm512_extracti32x4_epi32
-#define _mm512_extracti32x4_epi32(a, n) STRATA_M::part<__m512i, 16, __m128i>(a, n)
 #define _mm512_castps512_ps256(a) STRATA_M::part<__m512, 32, __m256>(a, 0)
-#define _mm512_castsi512_si256(a) STRATA_M::part<__m512i, 32, __m256i>(a, 0)
 #define _mm512_castps256_ps512(a) _mm512_castsi512_ps(STRATA_M::with<32>(STRATA_M::zero(), a, 0))
 #define _mm512_castsi256_si512(a) STRATA_M::with<32>(STRATA_M::zero(), a, 0)
 #define _mm512_castps_si512(...) ((__m512i)(__VA_ARGS__))
@@ -320,10 +302,6 @@ static inline void tileBf16(int c, int a, int b) {
 #define _mm512_cvtepi32_epi16(a) STRATA_M::convert<int16_t, __m256i, int32_t>(a)
 #define _mm512_cvtepi32_ps(a) STRATA_M::convert<float, __m512, int32_t>(a)
 #define _mm512_cvtps_epi32(a) STRATA_M::convert<int32_t, __m512i, float>(STRATA_M::rounded(a))
-#undef _mm512_i32gather_epi32
-#define _mm512_i32gather_epi32(n, p, scale) STRATA_M::gather(STRATA_M::Z<int32_t>(n), p, scale)
-#undef _mm512_i64gather_epi64
-#define _mm512_i64gather_epi64(n, p, scale) STRATA_M::gather(STRATA_M::Z<int64_t>(n), p, scale)
 #define _mm512_add_ps(a, b) STRATA_M::bothF(a, b, [](float x, float y) { return x + y; })
 #define _mm512_sub_ps(a, b) STRATA_M::bothF(a, b, [](float x, float y) { return x - y; })
 #define _mm512_mul_ps(a, b) STRATA_M::bothF(a, b, [](float x, float y) { return x * y; })
