@@ -26,8 +26,7 @@ final class ExpertProducts implements AutoCloseable {
     private final BitSet missing = new BitSet();
     private final int[] choices = new int[STEP_PAIRS];
     private final BitSet guess = new BitSet();
-    private final BitSet present = new BitSet();
-    private final BitSet important = new BitSet();
+    private final BitSet skipped = new BitSet();
     private @Nullable ExpertTable later;
 
     /** @param tailSkip rank from which on a step leaves out experts that are not in RAM; 0: none are */
@@ -80,7 +79,6 @@ final class ExpertProducts implements AutoCloseable {
 
     private void stagedProducts(ExpertTable table, Tensor in, Routing routing, int rows) {
         missing.clear();
-        present.clear();
         boolean any = false;
         MemorySegment ids = routing.ids().host();
         int pairs = rows * routing.used();
@@ -92,7 +90,6 @@ final class ExpertProducts implements AutoCloseable {
             }
             if (table.resident().has(expert) || table.locate(expert)) {
                 any = true;
-                present.set(expert);
             } else {
                 missing.set(expert);
             }
@@ -125,19 +122,17 @@ final class ExpertProducts implements AutoCloseable {
 
     /** Missed experts that every row ranks low are not read; their pairs count nothing. */
     private void skipTail(int hidden, MemorySegment ids, int pairs, int used) {
-        important.clear();
+        skipped.clear();
+        skipped.or(missing);
         for (int pair = 0; pair < pairs; pair++) {
             if (pair % used < tailSkip) {
-                important.set(ids.getAtIndex(JAVA_INT, pair));
+                skipped.clear(ids.getAtIndex(JAVA_INT, pair));
             }
         }
-        missing.and(important);
+        missing.andNot(skipped);
         for (int pair = 0; pair < pairs; pair++) {
-            if (pair % used >= tailSkip) {
-                int expert = ids.getAtIndex(JAVA_INT, pair);
-                if (!important.get(expert) && !present.get(expert)) {
-                    results.host().asSlice(4L * hidden * pair, 4L * hidden).fill((byte) 0);
-                }
+            if (skipped.get(ids.getAtIndex(JAVA_INT, pair))) {
+                results.host().asSlice(4L * hidden * pair, 4L * hidden).fill((byte) 0);
             }
         }
     }
