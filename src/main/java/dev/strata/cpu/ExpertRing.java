@@ -128,17 +128,20 @@ final class ExpertRing implements AutoCloseable {
         }
     }
 
-    /** The ring is in use until a read has ended, however the products did. */
+    /** The ring, and the places of experts that stay, are in use until a read has ended, however the products did. */
     private static void settle(@Nullable Future<?> reading) {
+        boolean interrupted = false;
         while (reading != null && !reading.isDone()) {
             try {
                 reading.get();
             } catch (InterruptedException stop) {
-                Thread.currentThread().interrupt();
-                return;
+                interrupted = true;
             } catch (ExecutionException failed) {
-                return;
+                break;
             }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 
