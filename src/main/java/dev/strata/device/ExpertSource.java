@@ -72,7 +72,7 @@ public interface ExpertSource extends AutoCloseable {
     /**
      * A place in RAM.
      *
-     * @param loser expert that had it
+     * @param loser expert that had it; -1 when the place was free
      * @param place where the newcomer's blob goes
      */
     record Admitted(int loser, MemorySegment place) {}

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.strata.device.ExpertSource.Admitted;
 import dev.strata.synth.SkewedRouting;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
@@ -129,10 +130,16 @@ class ResidentChoiceTest {
             CacheReplay replay = new CacheReplay(model, trace, 300);
             double fixed = replay.fixed(4 * placesOfALayer);
             double oldest = replay.leastRecentlyUsed(4 * placesOfALayer);
-            double slots =
-                    replay.adaptive(4 * placesOfALayer, SlotAdaptation.DEFAULTS).hitRate();
-            String all = "followed " + followed + ", static " + fixed + ", least recently used " + oldest + ", slots "
-                    + slots;
+            String all = String.format(
+                    Locale.ROOT,
+                    "%d places, skew %.1f, locality %.1f: followed %.3f, static %.3f, least recently used %.3f",
+                    placesOfALayer,
+                    skew,
+                    locality,
+                    followed,
+                    fixed,
+                    oldest);
+            System.out.println(all);
             assertTrue(followed > fixed && followed > oldest, all);
         }
     }
