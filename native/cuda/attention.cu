@@ -15,14 +15,6 @@
 #include "attention_rows.cuh"
 
 // One head by one warp: v = from, normed when there are weights, rotated when `width` is not zero.
-// The angle of a pair of values at a position.
-STRATA_INLINE void turn_of(int position, double frequency, float magnitude, float& sine, float& cosine) {
-    double angle = position * frequency;
-    angle -= rint(angle * 0.15915494309189535) * 6.283185307179586;
-    sine = sinf((float)angle) * magnitude;
-    cosine = cosf((float)angle) * magnitude;
-}
-
 // `turns`: width / 2 sines and as many cosines, where they are known already.
 STRATA_INLINE void prepare_head(float* v, const float* from, const float* norm, int head_size, float epsilon, int position,
                                 const double* frequencies, int width, float magnitude, const float* turns) {

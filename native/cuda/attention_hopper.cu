@@ -17,24 +17,6 @@ struct Shape {
     static const int SPARED = D >= 256 ? 24 : 32;
 };
 
-STRATA_INLINE float two_to(float x) {
-#ifdef STRATA_EMULATED
-    return exp2f(x);
-#else
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-#endif
-}
-STRATA_INLINE float four_max(float v) {
-    v = fmaxf(v, exchange_xor(v, 1));
-    return fmaxf(v, exchange_xor(v, 2));
-}
-STRATA_INLINE float four_sum(float v) {
-    v += exchange_xor(v, 1);
-    return v + exchange_xor(v, 2);
-}
-
 // scores[64 rows][64 positions] of a page, issued; queries and keys are boxes of 64 columns.
 template <int D>
 STRATA_INLINE void issue_scores(float (&scores)[32], const u8* queries, const u8* keys) {
@@ -177,19 +159,19 @@ STRATA_INLINE void prompt(const Map* key_map, const Map* value_map, const float*
             top1 = fmaxf(top1, fmaxf(scores[4 * i + 2], scores[4 * i + 3]));
         }
         // Position 0 is seen by every row, so that the first page makes both finite.
-        top0 = four_max(top0);
-        top1 = four_max(top1);
-        shrink0 = two_to(best0 - top0);
-        shrink1 = two_to(best1 - top1);
+        top0 = quad_max(top0);
+        top1 = quad_max(top1);
+        shrink0 = power_of_two(best0 - top0);
+        shrink1 = power_of_two(best1 - top1);
         best0 = top0;
         best1 = top1;
         float total0 = 0.0f, total1 = 0.0f;
 #pragma unroll
         for (int i = 0; i < 8; i++) {
-            scores[4 * i] = two_to(scores[4 * i] - top0);
-            scores[4 * i + 1] = two_to(scores[4 * i + 1] - top0);
-            scores[4 * i + 2] = two_to(scores[4 * i + 2] - top1);
-            scores[4 * i + 3] = two_to(scores[4 * i + 3] - top1);
+            scores[4 * i] = power_of_two(scores[4 * i] - top0);
+            scores[4 * i + 1] = power_of_two(scores[4 * i + 1] - top0);
+            scores[4 * i + 2] = power_of_two(scores[4 * i + 2] - top1);
+            scores[4 * i + 3] = power_of_two(scores[4 * i + 3] - top1);
             total0 += scores[4 * i] + scores[4 * i + 1];
             total1 += scores[4 * i + 2] + scores[4 * i + 3];
         }
@@ -252,7 +234,7 @@ STRATA_INLINE void prompt(const Map* key_map, const Map* value_map, const float*
 
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-        float divisor = 1.0f / four_sum(half == 0 ? sum0 : sum1);
+        float divisor = 1.0f / quad_sum(half == 0 ? sum0 : sum1);
         int r = flat0 + 8 * half;
         if (r >= all) {
             continue;

@@ -106,25 +106,6 @@ STRATA_INLINE void bring(u8* to, const void* data, const u16* scales, long long 
     }
 }
 
-STRATA_INLINE float power_of_two(float x) {
-#ifdef STRATA_EMULATED
-    return exp2f(x);
-#else
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-#endif
-}
-
-STRATA_INLINE float quad_max(float v) {
-    v = fmaxf(v, exchange_xor(v, 1));
-    return fmaxf(v, exchange_xor(v, 2));
-}
-STRATA_INLINE float quad_sum(float v) {
-    v += exchange_xor(v, 1);
-    return v + exchange_xor(v, 2);
-}
-
 // Sixteen query rows of one warp: scores against N positions, the online softmax, and the sum of values.
 template <int D, int N>
 struct Tile {

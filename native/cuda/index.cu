@@ -42,9 +42,8 @@ STRATA_KERNEL(128, index_keys, const float* keys, const float* norm, int head_si
     }
     __syncthreads();
     for (int i = threadIdx.x; i < width / 2; i += 128) {
-        double angle = start * frequencies[i];
-        angle -= rint(angle * 0.15915494309189535) * 6.283185307179586;
-        float sine = sinf((float)angle) * magnitude, cosine = cosf((float)angle) * magnitude;
+        float sine, cosine;
+        turn_of(start, frequencies[i], magnitude, sine, cosine);
         float low = mean[i], high = mean[i + width / 2];
         mean[i] = low * cosine - high * sine;
         mean[i + width / 2] = high * cosine + low * sine;

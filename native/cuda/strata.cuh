@@ -248,6 +248,16 @@ STRATA_INLINE float warp_max(float value) {
 }
 #endif
 
+// Largest and sum of four neighbouring lanes.
+STRATA_INLINE float quad_max(float v) {
+    v = fmaxf(v, exchange_xor(v, 1));
+    return fmaxf(v, exchange_xor(v, 2));
+}
+STRATA_INLINE float quad_sum(float v) {
+    v += exchange_xor(v, 1);
+    return v + exchange_xor(v, 2);
+}
+
 // Sum over a block of at most 1024 threads; every thread gets it. `partial` holds 32 floats of shared memory.
 STRATA_INLINE float block_sum(float value, float* partial) {
     value = warp_sum(value);
@@ -267,3 +277,20 @@ STRATA_INLINE float block_sum(float value, float* partial) {
 
 STRATA_INLINE float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 STRATA_INLINE float silu(float x) { return x / (1.0f + expf(-x)); }
+STRATA_INLINE float power_of_two(float x) {
+#ifdef STRATA_EMULATED
+    return exp2f(x);
+#else
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+#endif
+}
+
+// How a pair of a head's values turns at a position.
+STRATA_INLINE void turn_of(int position, double frequency, float magnitude, float& sine, float& cosine) {
+    double angle = position * frequency;
+    angle -= rint(angle * 0.15915494309189535) * 6.283185307179586;
+    sine = sinf((float)angle) * magnitude;
+    cosine = cosf((float)angle) * magnitude;
+}
