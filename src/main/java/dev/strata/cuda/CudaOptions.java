@@ -2,6 +2,7 @@ package dev.strata.cuda;
 
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * How the backend uses a card.
@@ -45,152 +46,89 @@ public record CudaOptions(
     }
 
     public CudaOptions withGpu(int ordinal) {
-        return new CudaOptions(
-                ordinal,
-                vramLimitBytes,
-                precision,
-                deterministic,
-                graphs,
-                overlap,
-                form,
-                decodeBlocks,
-                tensorCores,
-                driver,
-                toolkit);
+        return with(options -> options.gpu = ordinal);
     }
 
     public CudaOptions withVramLimit(long bytes) {
-        return new CudaOptions(
-                gpu,
-                bytes,
-                precision,
-                deterministic,
-                graphs,
-                overlap,
-                form,
-                decodeBlocks,
-                tensorCores,
-                driver,
-                toolkit);
+        return with(options -> options.vramLimitBytes = bytes);
     }
 
     public CudaOptions withPrecision(Precision value) {
-        return new CudaOptions(
-                gpu,
-                vramLimitBytes,
-                value,
-                deterministic,
-                graphs,
-                overlap,
-                form,
-                decodeBlocks,
-                tensorCores,
-                driver,
-                toolkit);
+        return with(options -> options.precision = value);
     }
 
     public CudaOptions withDeterministic(boolean value) {
-        return new CudaOptions(
-                gpu,
-                vramLimitBytes,
-                precision,
-                value,
-                graphs,
-                overlap,
-                form,
-                decodeBlocks,
-                tensorCores,
-                driver,
-                toolkit);
+        return with(options -> options.deterministic = value);
     }
 
     public CudaOptions withGraphs(boolean value) {
-        return new CudaOptions(
-                gpu,
-                vramLimitBytes,
-                precision,
-                deterministic,
-                value,
-                overlap,
-                form,
-                decodeBlocks,
-                tensorCores,
-                driver,
-                toolkit);
+        return with(options -> options.graphs = value);
     }
 
     public CudaOptions withOverlap(boolean value) {
-        return new CudaOptions(
-                gpu,
-                vramLimitBytes,
-                precision,
-                deterministic,
-                graphs,
-                value,
-                form,
-                decodeBlocks,
-                tensorCores,
-                driver,
-                toolkit);
+        return with(options -> options.overlap = value);
     }
 
     public CudaOptions withForm(DecodeForm value) {
-        return new CudaOptions(
-                gpu,
-                vramLimitBytes,
-                precision,
-                deterministic,
-                graphs,
-                overlap,
-                value,
-                decodeBlocks,
-                tensorCores,
-                driver,
-                toolkit);
+        return with(options -> options.form = value);
     }
 
     public CudaOptions withDecodeBlocks(int value) {
-        return new CudaOptions(
-                gpu,
-                vramLimitBytes,
-                precision,
-                deterministic,
-                graphs,
-                overlap,
-                form,
-                value,
-                tensorCores,
-                driver,
-                toolkit);
+        return with(options -> options.decodeBlocks = value);
     }
 
     public CudaOptions withDriver(Path library) {
-        return new CudaOptions(
-                gpu,
-                vramLimitBytes,
-                precision,
-                deterministic,
-                graphs,
-                overlap,
-                form,
-                decodeBlocks,
-                tensorCores,
-                Optional.of(library),
-                toolkit);
+        return with(options -> options.driver = Optional.of(library));
     }
 
     public CudaOptions withTensorCores(TensorCores value) {
+        return with(options -> options.tensorCores = value);
+    }
+
+    /** The same with what {@code change} sets. */
+    private CudaOptions with(Consumer<Change> change) {
+        Change changed = new Change(this);
+        change.accept(changed);
         return new CudaOptions(
-                gpu,
-                vramLimitBytes,
-                precision,
-                deterministic,
-                graphs,
-                overlap,
-                form,
-                decodeBlocks,
-                value,
-                driver,
-                toolkit);
+                changed.gpu,
+                changed.vramLimitBytes,
+                changed.precision,
+                changed.deterministic,
+                changed.graphs,
+                changed.overlap,
+                changed.form,
+                changed.decodeBlocks,
+                changed.tensorCores,
+                changed.driver,
+                changed.toolkit);
+    }
+
+    /** Options while they are being changed. */
+    private static final class Change {
+        int gpu;
+        long vramLimitBytes;
+        Precision precision;
+        boolean deterministic;
+        boolean graphs;
+        boolean overlap;
+        DecodeForm form;
+        int decodeBlocks;
+        TensorCores tensorCores;
+        Optional<Path> driver;
+        Optional<Path> toolkit;
+
+        Change(CudaOptions options) {
+            gpu = options.gpu;
+            vramLimitBytes = options.vramLimitBytes;
+            precision = options.precision;
+            deterministic = options.deterministic;
+            graphs = options.graphs;
+            overlap = options.overlap;
+            form = options.form;
+            decodeBlocks = options.decodeBlocks;
+            tensorCores = options.tensorCores;
+            driver = options.driver;
+            toolkit = options.toolkit;
+        }
     }
 }
