@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class DecodePrograms implements AutoCloseable {
     /** Bytes of a phase: eight words, ranges to read ahead, arguments. */
-    static final int PHASE_BYTES = 640;
+    private static final int PHASE_BYTES = 640;
 
     private static final int RANGES = 6;
     private static final int RANGES_AT = 32;
@@ -63,7 +63,6 @@ final class DecodePrograms implements AutoCloseable {
     private int rangesGiven;
     private int phaseBytes;
     private boolean capturing;
-    private boolean stamping;
     private @Nullable PhaseTimes times;
 
     private record Made(Kernel kernel, int threads) {}
@@ -138,7 +137,7 @@ final class DecodePrograms implements AutoCloseable {
             MemorySegment.copy(
                     ranges, 0, program, JAVA_LONG, at - (long) READ_AHEAD * PHASE_BYTES + RANGES_AT, 2 * rangesGiven);
         }
-        if (stamping) {
+        if (times != null) {
             names.add(kernel.name());
         }
         phases++;
@@ -161,7 +160,8 @@ final class DecodePrograms implements AutoCloseable {
         } else {
             staging.write(program.asSlice(0, bytes), address);
         }
-        long stamps = stamping && !capturing
+        PhaseTimes target = times;
+        long stamps = target != null && !capturing
                 ? scratch.address("clocks of phases", 8L * blocks * ((long) STAMPS * MOST_PHASES + 2))
                 : 0;
         launcher.begin()
@@ -171,7 +171,6 @@ final class DecodePrograms implements AutoCloseable {
                 .address(scratch.zeroed("arrivals at phases", 4))
                 .address(stamps)
                 .launch(kernel.kernel(), blocks, 1, 1, kernel.threads(), sharedBytes);
-        PhaseTimes target = times;
         if (stamps != 0 && target != null) {
             long[] clocks = new long[blocks * (STAMPS * count + 2)];
             staging.read(stamps, MemorySegment.ofArray(clocks));
@@ -234,7 +233,6 @@ final class DecodePrograms implements AutoCloseable {
     /** Clocks of the phases from now on, for figures; passes must not be captured meanwhile. Null ends it. */
     void time(@Nullable PhaseTimes target) {
         times = target;
-        stamping = target != null;
     }
 
     /** Programs launched or captured so far. */
@@ -243,7 +241,7 @@ final class DecodePrograms implements AutoCloseable {
     }
 
     boolean timing() {
-        return stamping;
+        return times != null;
     }
 
     @Override
