@@ -47,6 +47,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
+import java.util.function.BiFunction;
+import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -91,7 +93,7 @@ class PlacedExpertsTest {
     @Test
     void stepsDoNotDependOnCacheAndSource() {
         Path folder = GoldenModels.folder("qwen3_moe");
-        float[][] resident = steps(folder, 0, From.ARENA);
+        float[][] resident = resident(folder, options(), PlacedExpertsTest::steps);
         int[] slots = {4, 7, 5};
         From[] from = {From.ARENA, From.TIERED, From.FILE};
         for (int i = 0; i < slots.length; i++) {
@@ -102,43 +104,26 @@ class PlacedExpertsTest {
         }
     }
 
-    /** Single steps; with no slots all experts are the model's own on the card. */
     private static float[][] steps(Path folder, int slots, From from) {
-        int[] text = {3, 77};
         try (CudaBackend backend = Cards.open(options());
-                ModelFiles files = ModelFileOpener.open(folder)) {
-            if (slots == 0) {
-                try (Model model = ModelLoader.load(files, backend, ROOM)) {
-                    return logits(model, text);
-                }
-            }
-            try (TieredExpertSource source = source(files, from)) {
-                ArenaLayout layout = source.arenaLayout();
-                Setting setting = new Setting(slots, "0", false, false, true, 1000);
-                try (PinnedRanges pinned = pin(backend, source, PinSetting.parse("0"));
-                        DeferredPlacement deferred = DeferredPlacement.create(backend.device(), layout);
-                        Model model = ModelLoader.load(files, backend, ROOM, deferred, null);
-                        DevicePlacement placement = ExpertTiers.place(
-                                backend.device(),
-                                source,
-                                pinned,
-                                ExpertProfile.even(layout),
-                                setting.placement(),
-                                MissSettings.CARD_ONLY)) {
-                    deferred.become(placement);
-                    float[][] logits = logits(model, text);
-                    assertTrue(
-                            slots >= layout.totalExperts() || placement.totals().missBytes() > 0, "nothing was missed");
-                    return logits;
-                }
-            }
+                ModelFiles files = ModelFileOpener.open(folder);
+                TieredExpertSource source = source(files, from)) {
+            Setting setting = new Setting(slots, "0", false, false, true, 1000);
+            return placed(backend, files, source, setting, MissSettings.CARD_ONLY, (model, placement) -> {
+                float[][] logits = steps(model);
+                assertTrue(
+                        slots >= source.arenaLayout().totalExperts()
+                                || placement.totals().missBytes() > 0,
+                        "nothing was missed");
+                return logits;
+            });
         }
     }
 
-    private static float[][] logits(Model model, int[] text) {
+    private static float[][] steps(Model model) {
         LogitsRunner runner = new LogitsRunner(model);
         runner.restart();
-        return runner.append(text, 1);
+        return runner.append(new int[] {3, 77}, 1);
     }
 
     private static TieredExpertSource source(ModelFiles files, From from) {
@@ -306,10 +291,15 @@ class PlacedExpertsTest {
     }
 
     private static float[][] resident(Path folder, CudaOptions options) {
+        return resident(folder, options, model -> run(model, folder));
+    }
+
+    /** What a model gives whose experts are its own on the card. */
+    private static float[][] resident(Path folder, CudaOptions options, Function<Model, float[][]> use) {
         try (CudaBackend backend = Cards.open(options);
                 ModelFiles files = ModelFileOpener.open(folder);
                 Model model = ModelLoader.load(files, backend, ROOM)) {
-            return run(model, folder);
+            return use.apply(model);
         }
     }
 
@@ -354,28 +344,35 @@ class PlacedExpertsTest {
     }
 
     private static float[][] placed(Path folder, CudaOptions options, Setting setting, MissSettings misses) {
-        PinSetting pin = PinSetting.parse(setting.pin());
         try (CudaBackend backend = Cards.open(options);
                 ModelFiles files = ModelFileOpener.open(folder);
                 TieredExpertSource source = source(files, setting.file())) {
-            ArenaLayout layout = source.arenaLayout();
-            try (PinnedRanges pinned = pin(backend, source, pin);
-                    DeferredPlacement deferred = DeferredPlacement.create(backend.device(), layout);
-                    Model model = ModelLoader.load(files, backend, ROOM, deferred, null);
-                    DevicePlacement placement = ExpertTiers.place(
-                            backend.device(),
-                            source,
-                            pinned,
-                            ExpertProfile.even(layout),
-                            setting.placement(),
-                            misses)) {
-                deferred.become(placement);
+            return placed(backend, files, source, setting, misses, (model, placement) -> {
                 float[][] logits = run(model, folder);
-                if (setting.slots() < layout.totalExperts() && setting.streamFrom() == STREAM_FROM) {
+                if (setting.slots() < source.arenaLayout().totalExperts() && setting.streamFrom() == STREAM_FROM) {
                     assertTrue(placement.scheduler().timing().passes() > 0, "nothing was streamed");
                 }
                 return logits;
-            }
+            });
+        }
+    }
+
+    /** What a model gives whose experts lie where the source and the setting say. */
+    private static float[][] placed(
+            CudaBackend backend,
+            ModelFiles files,
+            TieredExpertSource source,
+            Setting setting,
+            MissSettings misses,
+            BiFunction<Model, DevicePlacement, float[][]> use) {
+        ArenaLayout layout = source.arenaLayout();
+        try (PinnedRanges pinned = pin(backend, source, PinSetting.parse(setting.pin()));
+                DeferredPlacement deferred = DeferredPlacement.create(backend.device(), layout);
+                Model model = ModelLoader.load(files, backend, ROOM, deferred, null);
+                DevicePlacement placement = ExpertTiers.place(
+                        backend.device(), source, pinned, ExpertProfile.even(layout), setting.placement(), misses)) {
+            deferred.become(placement);
+            return use.apply(model, placement);
         }
     }
 
