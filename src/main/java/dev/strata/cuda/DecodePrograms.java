@@ -63,6 +63,7 @@ final class DecodePrograms implements AutoCloseable {
     private int rangesGiven;
     private int phaseBytes;
     private boolean capturing;
+    private boolean launched;
     private @Nullable PhaseTimes times;
 
     private record Made(Kernel kernel, int threads) {}
@@ -171,12 +172,20 @@ final class DecodePrograms implements AutoCloseable {
                 .address(scratch.zeroed("arrivals at phases", 4))
                 .address(stamps)
                 .launch(kernel.kernel(), blocks, 1, 1, kernel.threads(), sharedBytes);
+        launched = true;
         if (stamps != 0 && target != null) {
             long[] clocks = new long[blocks * (STAMPS * count + 2)];
             staging.read(stamps, MemorySegment.ofArray(clocks));
             target.add(names, clocks, blocks);
         }
         names.clear();
+    }
+
+    /** Whether a program was launched since the last call. */
+    boolean takeLaunched() {
+        boolean value = launched;
+        launched = false;
+        return value;
     }
 
     /** Forgets what was put together: the pass failed. */

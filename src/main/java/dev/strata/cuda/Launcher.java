@@ -22,6 +22,7 @@ final class Launcher implements AutoCloseable {
 
     // CUlaunchConfig: grid x, y, z, block x, y, z, shared bytes, (4 free), stream, attributes, attribute count
     private static final int CONFIGURATION_BYTES = 56;
+    private static final int ATTRIBUTE_COUNT_AT = 48;
     private static final int ATTRIBUTE_BYTES = 72;
 
     private final Arena arena = Arena.ofShared();
@@ -176,12 +177,14 @@ final class Launcher implements AutoCloseable {
                     kernel.name() + " launched with a grid of " + gridX + " x " + gridY + " x " + gridZ);
         }
         DecodePrograms target = programs;
+        boolean alone = false;
         if (target != null) {
             if (times == null && target.add(kernel, (int) gridX, gridY, gridZ, sharedBytes, arguments, argumentBytes)) {
                 launches++;
                 return;
             }
             target.flush();
+            alone = target.takeLaunched();
         }
         configuration.set(JAVA_INT, 0, (int) gridX);
         configuration.set(JAVA_INT, 4, gridY);
@@ -194,7 +197,13 @@ final class Launcher implements AutoCloseable {
         if (timed != null) {
             timed.before(kernel);
         }
+        int attributes = configuration.get(JAVA_INT, ATTRIBUTE_COUNT_AT);
+        if (alone) {
+            // A captured kernel may not depend programmatically on a grid whose blocks all live at once.
+            configuration.set(JAVA_INT, ATTRIBUTE_COUNT_AT, 0);
+        }
         int code = Driver.launch(configurationHandle, kernel.handle(), extraHandle);
+        configuration.set(JAVA_INT, ATTRIBUTE_COUNT_AT, attributes);
         if (timed != null) {
             timed.after();
         }
@@ -221,7 +230,7 @@ final class Launcher implements AutoCloseable {
 
     /** Whether kernels launched from now on may start while the one before them drains, where the card can do that. */
     void overlap(boolean wanted) {
-        configuration.set(JAVA_INT, 48, wanted && canOverlap ? 1 : 0);
+        configuration.set(JAVA_INT, ATTRIBUTE_COUNT_AT, wanted && canOverlap ? 1 : 0);
     }
 
     /** Times every kernel from now on, or none. */

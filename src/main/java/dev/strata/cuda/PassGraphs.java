@@ -1,6 +1,7 @@
 package dev.strata.cuda;
 
 import dev.strata.device.Batch;
+import dev.strata.device.DeviceException;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -72,12 +73,18 @@ final class PassGraphs implements AutoCloseable {
         scratch.freeze(true);
         capturing(true);
         Driver.beginCapture(stream.handle());
-        long graph = 0;
+        long graph;
         try {
             body.run();
+        } catch (RuntimeException failed) {
+            abandon(failed);
+            throw failed;
         } finally {
             scratch.freeze(false);
+        }
+        try {
             graph = Driver.endCapture(stream.handle());
+        } finally {
             capturing(false);
         }
         long executable = Driver.instantiate(graph);
@@ -85,6 +92,16 @@ final class PassGraphs implements AutoCloseable {
         captured.put(key, new Captured(executable, held.replays()));
         LOG.debug("captured {}", key);
         Driver.launchGraph(executable, stream.handle());
+    }
+
+    /** Ends a capture that failed; what the driver says about it comes second. */
+    private void abandon(RuntimeException failed) {
+        try {
+            Driver.destroyGraph(Driver.endCapture(stream.handle()));
+        } catch (DeviceException second) {
+            failed.addSuppressed(second);
+        }
+        capturing(false);
     }
 
     private void capturing(boolean value) {
