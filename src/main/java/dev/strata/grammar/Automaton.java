@@ -8,11 +8,13 @@ package dev.strata.grammar;
  * @param empty for each node the targets of empty steps
  * @param calls for each node the rule's start and the node to return to in turn
  * @param ends whether a rule, or the whole, ends at the node
- * @param free whether the node is inside a string of any characters, escapes included, apart from the string's end
- * @param plainTargets where any plain character (see {@link Utf8Bytes#PLAIN}) leads to from the node; -1: not the same for all of them
+ * @param character start of the rule for any character of a JSON string, escapes included; -1 when there is none
  */
-record Automaton(
-        int start, int[][] ranges, int[][] empty, int[][] calls, boolean[] ends, boolean[] free, int[] plainTargets) {
+record Automaton(int start, int[][] ranges, int[][] empty, int[][] calls, boolean[] ends, int character) {
+    int size() {
+        return ranges.length;
+    }
+
     /** Whether there is nothing at the node but the end of its rule. */
     boolean isBareEnd(int node) {
         return ends[node] && ranges[node].length == 0 && empty[node].length == 0 && calls[node].length == 0;

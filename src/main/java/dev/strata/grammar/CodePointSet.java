@@ -76,8 +76,9 @@ record CodePointSet(int... bounds) {
         return false;
     }
 
-    boolean containsAll(CodePointSet other) {
-        return other.intersection(complement()).isEmpty();
+    /** Whether no character is beyond {@code last}. */
+    boolean containsOnly(int last) {
+        return isEmpty() || last(ranges() - 1) <= last;
     }
 
     CodePointSet union(CodePointSet other) {

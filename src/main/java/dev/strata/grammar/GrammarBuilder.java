@@ -1,7 +1,7 @@
 package dev.strata.grammar;
 
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -11,41 +11,45 @@ import java.util.function.ToIntFunction;
 final class GrammarBuilder {
     private static final int MOST_NODES = 400_000;
 
-    private final List<List<int[]>> ranges = new ArrayList<>();
-    private final List<List<Integer>> empty = new ArrayList<>();
-    private final List<List<int[]>> calls = new ArrayList<>();
-    private final List<Boolean> ends = new ArrayList<>();
-    private final List<Integer> plainTargets = new ArrayList<>();
-    private final List<Boolean> free = new ArrayList<>();
-    /** For each target the nodes behind the first bytes of longer plain characters. */
-    private final Map<Integer, List<int[]>> plainRanges = new HashMap<>();
+    private final IntLists ranges = new IntLists();
+    private final IntLists empty = new IntLists();
+    private final IntLists calls = new IntLists();
+    private final BitSet ends = new BitSet();
+    /** Rules for one character of a JSON string, by the characters and whether they may be written as escapes. */
+    private final Map<StringRules.Letter, Integer> letters = new HashMap<>();
+
+    private int character = -1;
+
+    /** A range of bytes from a node. */
+    private record Way(int from, int first, int last) {}
 
     int node() {
-        if (ranges.size() >= MOST_NODES) {
+        if (ranges.count() >= MOST_NODES) {
             throw new GrammarException("the schema or grammar is too large");
         }
-        ranges.add(new ArrayList<>());
-        empty.add(new ArrayList<>());
-        calls.add(new ArrayList<>());
-        ends.add(false);
-        plainTargets.add(-1);
-        free.add(false);
-        return ranges.size() - 1;
+        ranges.list();
+        empty.list();
+        calls.list();
+        return ranges.count() - 1;
     }
 
     void empty(int from, int to) {
-        empty.get(from).add(to);
+        empty.add(from, to);
     }
 
     void end(int node) {
-        ends.set(node, true);
+        ends.set(node);
     }
 
     /** Calls the rule that begins at {@code rule}. */
     int call(int from, int rule) {
         int to = node();
-        calls.get(from).add(new int[] {rule, to});
+        call(from, rule, to);
         return to;
+    }
+
+    void call(int from, int rule, int to) {
+        calls.add(from, rule, to);
     }
 
     int literal(int from, String text) {
@@ -58,6 +62,29 @@ final class GrammarBuilder {
         return at;
     }
 
+    /** One of several texts; those that begin alike share the way. */
+    int words(int from, Iterable<String> words) {
+        int to = node();
+        int start = node();
+        empty(from, start);
+        Map<Way, Integer> ways = new HashMap<>();
+        for (String word : words) {
+            int at = start;
+            for (byte value : word.getBytes(StandardCharsets.UTF_8)) {
+                Way way = new Way(at, value & 0xFF, value & 0xFF);
+                Integer next = ways.get(way);
+                if (next == null) {
+                    next = node();
+                    ways.put(way, next);
+                    range(at, value & 0xFF, value & 0xFF, next);
+                }
+                at = next;
+            }
+            empty(at, to);
+        }
+        return to;
+    }
+
     /** One character of the set. */
     int characters(int from, CodePointSet set) {
         int to = node();
@@ -66,45 +93,45 @@ final class GrammarBuilder {
     }
 
     void characters(int from, CodePointSet set, int to) {
+        // Sequences that begin alike share the way, so that most states stay one stack.
+        Map<Way, Integer> ways = new HashMap<>();
         for (int[] sequence : Utf8Bytes.sequences(set)) {
             int at = from;
             for (int index = 0; index < sequence.length; index += 2) {
-                int next = index + 2 == sequence.length ? to : node();
-                range(at, sequence[index], sequence[index + 1], next);
+                if (index + 2 == sequence.length) {
+                    range(at, sequence[index], sequence[index + 1], to);
+                    break;
+                }
+                Way way = new Way(at, sequence[index], sequence[index + 1]);
+                Integer next = ways.get(way);
+                if (next == null) {
+                    next = node();
+                    ways.put(way, next);
+                    range(at, sequence[index], sequence[index + 1], next);
+                }
                 at = next;
             }
         }
     }
 
-    /**
-     * Any plain character, from a node that has nothing else on plain characters. Masks are made much faster from such nodes.
-     */
-    void plain(int from, int to) {
-        List<int[]> first = plainRanges.get(to);
-        if (first == null) {
-            int collector = node();
-            characters(collector, Utf8Bytes.PLAIN, to);
-            first = List.copyOf(ranges.get(collector));
-            plainRanges.put(to, first);
+    /** One character of a JSON string as the letter says. */
+    void letter(int from, StringRules.Letter letter, int to) {
+        Integer rule = letters.get(letter);
+        if (rule == null) {
+            rule = node();
+            letters.put(letter, rule);
+            int end = node();
+            end(end);
+            StringRules.append(this, rule, letter, end);
+            if (letter.isAnything()) {
+                character = rule;
+            }
         }
-        if (ranges.get(from).stream().anyMatch(range -> range[1] >= 0x20 && range[0] != '"' && range[0] != '\\')) {
-            throw new IllegalStateException("plain characters have another way already");
-        }
-        ranges.get(from).addAll(first);
-        plainTargets.set(from, to);
-    }
-
-    /** Says that a node with {@link #plain} characters takes all escapes to the same target too. */
-    void free(int node) {
-        free.set(node, true);
+        call(from, rule, to);
     }
 
     private void range(int from, int first, int last, int to) {
-        if (plainTargets.get(from) >= 0 && last >= 0x20 && first != '"' && first != '\\') {
-            plainTargets.set(from, -1);
-            free.set(from, false);
-        }
-        ranges.get(from).add(new int[] {first, last, to});
+        ranges.add(from, first, last, to);
     }
 
     /** The rest of several ways: each function appends one of them. */
@@ -170,27 +197,11 @@ final class GrammarBuilder {
         };
     }
 
+    /** @throws GrammarException when nothing can be written from {@code start}, or a rule calls itself before it reads anything */
     Automaton build(int start) {
-        int size = ranges.size();
-        int[][] rangeTable = new int[size][];
-        int[][] emptyTable = new int[size][];
-        int[][] callTable = new int[size][];
-        boolean[] endTable = new boolean[size];
-        boolean[] freeTable = new boolean[size];
-        int[] plainTable = new int[size];
-        for (int node = 0; node < size; node++) {
-            rangeTable[node] = flat(ranges.get(node));
-            emptyTable[node] =
-                    empty.get(node).stream().mapToInt(target -> target).toArray();
-            callTable[node] = flat(calls.get(node));
-            endTable[node] = ends.get(node);
-            freeTable[node] = free.get(node);
-            plainTable[node] = plainTargets.get(node);
-        }
-        return new Automaton(start, rangeTable, emptyTable, callTable, endTable, freeTable, plainTable);
-    }
-
-    private static int[] flat(List<int[]> rows) {
-        return rows.stream().flatMapToInt(java.util.Arrays::stream).toArray();
+        boolean[] endings = new boolean[ranges.count()];
+        ends.stream().forEach(node -> endings[node] = true);
+        return Soundness.check(
+                new Automaton(start, ranges.lists(), empty.lists(), calls.lists(), endings, character));
     }
 }

@@ -15,35 +15,81 @@ final class GrammarMachine {
 
     private static final int MOST_MASKS = 1_000;
 
+    /** Work for one mask, in stacks that were looked at; more would hold up all sequences. */
+    private static final int MOST_WORK = 3_000_000;
+
+    private static final int MOST_NEW_STATES = 30_000;
+    private static final int MOST_KEPT_STACKS = 300_000;
+    /** So many characters must lead to one state to be worth a look. */
+    private static final int LEAST_ALIKE = 8;
+
+    /** Masks of strings that are closed by a quote in front of a state. */
+    static final class QuoteMasks {
+        /** Tokens that close the string, whatever they hold in front of the quote. */
+        long @Nullable [] exits;
+        /** All tokens inside of the string and those that close it, when it may have any length. */
+        long @Nullable [] before;
+    }
+
     /** A set of stacks, with what has been found out about it. */
     final class State {
         /** Numbers of stacks, in order. */
         private final int[] stacks;
 
         private final boolean accepting;
-        private final @Nullable State[] next = new State[256];
-        private @Nullable State plain;
-        private boolean plainKnown;
+        private final boolean dead;
+        private @Nullable State @Nullable [] next;
+        /** Behind any one character of a JSON string; null when the state reads anything else. */
+        private @Nullable State character;
+
+        private boolean characterKnown;
+        private @Nullable Uniform uniform;
+        /** Behind so many more bytes of a character, when it is one state whatever they are. */
+        private @Nullable State tail;
+
+        private int tailBytes;
         private long @Nullable [] mask;
         /** Which bytes can be read, one bit each. */
-        private final long[] readable = new long[4];
-        /** Tokens behind a closing quote; see {@link GrammarVocabulary}. */
-        long @Nullable [] behindQuote;
+        private final long[] readable;
+
+        @Nullable
+        QuoteMasks masks;
 
         private State(int[] stacks, boolean accepting) {
             this.stacks = stacks;
             this.accepting = accepting;
-            for (int stack : stacks) {
-                long[] bytes = readable(table.node(stack));
-                for (int word = 0; word < 4; word++) {
-                    readable[word] |= bytes[word];
+            this.dead = stacks.length == 0 && !accepting;
+            if (stacks.length == 1) {
+                readable = GrammarMachine.this.readable(table.node(stacks[0]));
+            } else {
+                readable = new long[4];
+                for (int stack : stacks) {
+                    long[] bytes = GrammarMachine.this.readable(table.node(stack));
+                    for (int word = 0; word < 4; word++) {
+                        readable[word] |= bytes[word];
+                    }
                 }
             }
         }
 
+        private boolean reads(int value) {
+            return (readable[value >> 6] >>> value & 1) != 0;
+        }
+
+        private void forget() {
+            mask = null;
+            next = null;
+            character = null;
+            characterKnown = false;
+            uniform = null;
+            tail = null;
+            tailBytes = 0;
+            masks = null;
+        }
+
         /** No text goes on from here, and none ends here. */
         boolean isDead() {
-            return stacks.length == 0 && !accepting;
+            return dead;
         }
 
         /** The text may end here. */
@@ -79,6 +125,8 @@ final class GrammarMachine {
     private final State dead;
     private final State start;
     private int masks;
+    private int work;
+    private int created;
 
     GrammarMachine(Automaton automaton, GrammarVocabulary vocabulary) {
         this.automaton = automaton;
@@ -122,6 +170,7 @@ final class GrammarMachine {
         int[] readers = new int[8];
         int count = 0;
         for (int stack = table.next(); stack != StackTable.NONE; stack = table.next()) {
+            work++;
             int node = table.node(stack);
             int below = table.below(stack);
             if (automaton.ranges()[node].length > 0) {
@@ -147,6 +196,10 @@ final class GrammarMachine {
                 }
             }
         }
+        if (work > MOST_WORK || created > MOST_NEW_STATES) {
+            throw new GrammarException(
+                    "the schema or grammar can be read in too many ways at one place (\"pattern\", \"anyOf\" or rules that overlap)");
+        }
         return count == 0 && !accepting ? dead : intern(Arrays.copyOf(readers, count), accepting);
     }
 
@@ -155,6 +208,7 @@ final class GrammarMachine {
         StateKey key = new StateKey(readers, accepting);
         State known = states.get(key);
         if (known == null) {
+            created++;
             known = new State(readers, accepting);
             states.put(key, known);
         }
@@ -163,46 +217,85 @@ final class GrammarMachine {
 
     /** The state behind one more byte. */
     State step(State state, int value) {
-        if ((state.readable[value >> 6] >>> value & 1) == 0) {
-            return dead;
+        State[] next = state.next;
+        if (next != null) {
+            State known = next[value];
+            if (known != null) {
+                return known;
+            }
         }
-        State known = state.next[value];
-        if (known != null) {
-            return known;
-        }
+        return state.reads(value) ? firstStep(state, value) : dead;
+    }
+
+    private State firstStep(State state, int value) {
         table.begin();
+        // Bytes around this one that no range tells apart lead to the same state.
+        int low = 0;
+        int high = 255;
         for (int stack : state.stacks) {
             int[] ranges = automaton.ranges()[table.node(stack)];
+            work += ranges.length;
             for (int index = 0; index < ranges.length; index += 3) {
-                if (value >= ranges[index] && value <= ranges[index + 1]) {
+                if (value < ranges[index]) {
+                    high = Math.min(high, ranges[index] - 1);
+                } else if (value > ranges[index + 1]) {
+                    low = Math.max(low, ranges[index + 1] + 1);
+                } else {
+                    low = Math.max(low, ranges[index]);
+                    high = Math.min(high, ranges[index + 1]);
                     table.visit(table.stack(ranges[index + 2], table.below(stack)));
                 }
             }
         }
-        State next = closure();
-        state.next[value] = next;
-        return next;
-    }
-
-    /** The state behind any plain character, when it is the same for all of them. */
-    @Nullable
-    State plainStep(State state) {
-        if (!state.plainKnown) {
-            state.plainKnown = true;
-            state.plain = plainTarget(state);
+        State target = closure();
+        State[] next = state.next;
+        if (next == null) {
+            next = new State[256];
+            state.next = next;
         }
-        return state.plain;
+        Arrays.fill(next, low, high + 1, target);
+        return target;
     }
 
-    /** Whether the state is inside a string of any characters: everything but the closing quote leads to {@link #plainStep}. */
-    boolean isFree(State state) {
+    /** The state behind any one character of a JSON string, when the state is inside such a string and no other rule says more of it. */
+    @Nullable
+    State characterStep(State state) {
+        if (!state.characterKnown) {
+            state.characterKnown = true;
+            state.character = characterTarget(state);
+        }
+        return state.character;
+    }
+
+    private @Nullable State characterTarget(State state) {
+        boolean any = false;
         for (int stack : state.stacks) {
             int node = table.node(stack);
-            if (!automaton.free()[node] && !readsQuoteOnly(automaton.ranges()[node])) {
+            any |= node == automaton.character();
+            if (node != automaton.character() && !readsQuoteOnly(automaton.ranges()[node])) {
+                return null;
+            }
+        }
+        if (!any) {
+            return null;
+        }
+        table.begin();
+        for (int stack : state.stacks) {
+            if (table.node(stack) == automaton.character()) {
+                table.visit(table.below(stack));
+            }
+        }
+        return closure();
+    }
+
+    /** Whether nothing but the end of a string can follow. */
+    boolean readsQuoteOnly(State state) {
+        for (int stack : state.stacks) {
+            if (!readsQuoteOnly(automaton.ranges()[table.node(stack)])) {
                 return false;
             }
         }
-        return state.stacks.length > 0;
+        return true;
     }
 
     private static boolean readsQuoteOnly(int[] ranges) {
@@ -214,39 +307,118 @@ final class GrammarMachine {
         return true;
     }
 
-    private @Nullable State plainTarget(State state) {
-        table.begin();
-        boolean any = false;
-        for (int stack : state.stacks) {
-            int node = table.node(stack);
-            int target = automaton.plainTargets()[node];
-            if (target >= 0) {
-                table.visit(table.stack(target, table.below(stack)));
-                any = true;
-            } else if (readsPlain(automaton.ranges()[node])) {
-                return null;
-            }
-        }
-        return any ? closure() : null;
-    }
-
-    private static boolean readsPlain(int[] ranges) {
-        for (int index = 0; index < ranges.length; index += 3) {
-            boolean special = ranges[index] == ranges[index + 1] && (ranges[index] == '"' || ranges[index] == '\\');
-            if (ranges[index + 1] >= 0x20 && !special) {
+    /** Whether any character of the set can be read. */
+    boolean readsAny(State state, Uniform characters) {
+        for (int value = 0; value < 256; value++) {
+            if (state.reads(value) && characters.contains(Characters.classOf(value))) {
                 return true;
             }
         }
         return false;
     }
 
+    /** What most characters have in common. */
+    Uniform uniform(State state) {
+        Uniform known = state.uniform;
+        if (known == null) {
+            known = Long.bitCount(state.readable[0]) + Long.bitCount(state.readable[1]) < LEAST_ALIKE
+                    ? Uniform.NONE
+                    : findUniform(state);
+            state.uniform = known;
+        }
+        return known;
+    }
+
+    private Uniform findUniform(State state) {
+        State to = mostCommonStep(state);
+        if (to == null) {
+            return Uniform.NONE;
+        }
+        long low = 0;
+        long high = 0;
+        long apart = 0;
+        for (int value = 0; value <= 0xF4; value++) {
+            int kind = Characters.classOf(value);
+            boolean alike = state.reads(value) && behindCharacter(state, value) == to;
+            if (kind >= 64) {
+                high |= alike ? 1L << kind : 0;
+            } else if (alike) {
+                low |= 1L << kind;
+            } else {
+                apart |= 1L << kind;
+            }
+        }
+        return new Uniform(low & ~apart, high, to);
+    }
+
+    /** Where most ASCII characters lead; null when it is only a few. */
+    private @Nullable State mostCommonStep(State state) {
+        State[] targets = new State[128];
+        int[] counts = new int[128];
+        int best = 0;
+        int used = 0;
+        for (int value = 0; value < 128; value++) {
+            if (state.reads(value)) {
+                State target = step(state, value);
+                int at = 0;
+                while (at < used && targets[at] != target) {
+                    at++;
+                }
+                targets[at] = target;
+                used = Math.max(used, at + 1);
+                best = ++counts[at] > counts[best] ? at : best;
+            }
+        }
+        return counts[best] < LEAST_ALIKE ? null : targets[best];
+    }
+
+    /** The state behind all characters with this first byte; null when it is not the same for all. */
+    private @Nullable State behindCharacter(State state, int first) {
+        int length = Characters.lengthOf(first);
+        if (length == 0) {
+            return null;
+        }
+        State behind = step(state, first);
+        return length == 1
+                ? behind
+                : common(behind, length - 1, Characters.lowestSecond(first), Characters.highestSecond(first));
+    }
+
+    private @Nullable State common(State state, int bytes, int low, int high) {
+        State before = null;
+        State one = null;
+        for (int value = low; value <= high; value++) {
+            State next = step(state, value);
+            if (next != before) {
+                before = next;
+                State last = next.isDead() ? null : bytes == 1 ? next : tail(next, bytes - 1);
+                if (last == null || one != null && one != last) {
+                    return null;
+                }
+                one = last;
+            }
+        }
+        return one;
+    }
+
+    private @Nullable State tail(State state, int bytes) {
+        if (state.tailBytes != bytes) {
+            state.tail = common(state, bytes, 0x80, 0xBF);
+            state.tailBytes = bytes;
+        }
+        return state.tail;
+    }
+
     /** The tokens that may come next; shared, not to be changed. */
     synchronized long[] mask(State state) {
         long[] mask = state.mask;
         if (mask == null) {
-            if (masks++ >= MOST_MASKS || states.size() > MOST_STATES) {
+            if (masks >= MOST_MASKS || states.size() > MOST_STATES) {
                 forget();
             }
+            masks++;
+            work = 0;
+            created = 0;
             mask = vocabulary.mask(this, state);
             state.mask = mask;
         }
@@ -255,19 +427,26 @@ final class GrammarMachine {
 
     /** States in use stay valid: they only have to find their neighbours again. */
     private void forget() {
-        for (State state : states.values()) {
-            state.mask = null;
-            Arrays.fill(state.next, null);
-            state.plain = null;
-            state.plainKnown = false;
-            state.behindQuote = null;
-        }
+        states.values().forEach(State::forget);
+        dead.forget();
         states.clear();
         masks = 0;
     }
 
+    /** How many masks are kept. */
+    synchronized int masks() {
+        return masks;
+    }
+
+    /** Whether more has been learnt than is worth keeping for another request. */
+    synchronized boolean isWorn() {
+        return table.size() > MOST_KEPT_STACKS;
+    }
+
     /** The state behind all bytes of a token; dead when it is not allowed. */
     synchronized State read(State from, byte[] bytes) {
+        work = 0;
+        created = 0;
         State state = from;
         for (byte value : bytes) {
             state = step(state, value & 0xFF);

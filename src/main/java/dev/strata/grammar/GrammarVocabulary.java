@@ -3,99 +3,107 @@ package dev.strata.grammar;
 import dev.strata.tokenizer.Tokenizer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The vocabulary as masks are made from it. Inside JSON strings nearly every token is allowed, so what happens there is prepared:
+ * The vocabulary as masks are made from it. Where nearly every token is allowed, the answer is prepared as far as it can be:
  *
  * <ul>
- *   <li>tokens of plain characters only, by their number of characters;
- *   <li>tokens that stay inside a string of any characters (plain ones, escapes, parts of characters);
- *   <li>of tokens that close the string, what follows the quote;
- *   <li>of all tokens with other than plain characters, what follows their plain beginning, for strings with rules of their own.
+ *   <li>tokens that stay inside a JSON string of any characters, by how many of its characters they hold;
+ *   <li>of tokens that close such a string, what follows the quote;
+ *   <li>for sets of characters that were met in grammars, the tokens that hold no others.
  * </ul>
+ *
+ * <p>Only what is left is looked for in the tree of all tokens.
  */
 public final class GrammarVocabulary {
-    /** Tokens with more plain characters count as having so many. */
-    private static final int LONGEST_PLAIN = 64;
-    /** In strings of limited length, tokens up to so many bytes take the short way as long as so many characters may follow. */
-    private static final int SHORT = 20;
+    private static final int KEPT_SETS = 64;
+    /** So far ways along one set of characters are followed; longer tokens are looked at one by one. */
+    private static final int LONGEST_RUN = 20;
 
     private final Tokenizer tokenizer;
-    private final TokenTrie all;
-    private final long[][] plainUpTo = new long[LONGEST_PLAIN + 1][];
-    private final List<TokenTrie> behindPlain = new ArrayList<>();
-    private final TokenTrie behindAnyPlain;
-    private final TokenTrie behindQuote;
-    private final long[] quoteLast;
-    private final long[] inside;
-    private final long[] shortTokens;
-    /** Longer tokens that are not plain. */
-    private final TokenTrie longTokens;
-
-    private final int words;
     private final SortedSet<Integer> end;
+    private final int words;
+    private final TokenTrie all;
+    private final TokenTrie behindQuote;
+    private final CountedTokens inside;
+    private final CountedTokens closing;
+    /** Tokens with a quote as their last byte that close a string. */
+    private final long[] quoteLast;
+    /** Tokens of whole, well-formed characters by their number. */
+    private final CountedTokens whole;
+    /** For each class of {@link Characters} the tokens without any of it. */
+    private final long[][] without = new long[Characters.CLASSES][];
+
+    private final Map<CharacterSet, long[]> only = new LinkedHashMap<>(KEPT_SETS, 0.75f, true);
+
+    private record CharacterSet(long low, long high) {}
 
     private GrammarVocabulary(Tokenizer tokenizer, SortedSet<Integer> end) {
         this.tokenizer = tokenizer;
-        this.words = (tokenizer.vocabularySize() + 63) / 64;
         this.end = end;
-        this.quoteLast = new long[words];
-        this.shortTokens = new long[words];
-        List<TokenTrie.Entry> entries = new ArrayList<>();
-        List<TokenTrie.Entry> rests = new ArrayList<>();
-        List<TokenTrie.Entry> quotes = new ArrayList<>();
-        List<TokenTrie.Entry> longer = new ArrayList<>();
-        List<List<TokenTrie.Entry>> byPlain = new ArrayList<>();
-        for (int count = 0; count <= LONGEST_PLAIN; count++) {
-            plainUpTo[count] = new long[words];
-            byPlain.add(new ArrayList<>());
+        int size = tokenizer.vocabularySize();
+        words = (size + 63) / 64;
+        quoteLast = new long[words];
+        for (int index = 0; index < without.length; index++) {
+            without[index] = new long[words];
         }
-        for (int token = 0; token < tokenizer.vocabularySize(); token++) {
+        int[] insideCounts = CountedTokens.none(size);
+        int[] closingCounts = CountedTokens.none(size);
+        int[] wholeCounts = CountedTokens.none(size);
+        List<TokenTrie.Entry> entries = new ArrayList<>(size);
+        List<TokenTrie.Entry> quotes = new ArrayList<>();
+        for (int token = 0; token < size; token++) {
             byte[] bytes = tokenizer.bytes(token);
             if (bytes.length == 0 || tokenizer.isControl(token) || end.contains(token)) {
                 continue;
             }
             entries.add(new TokenTrie.Entry(bytes, token));
-            if (bytes.length <= SHORT) {
-                set(shortTokens, token);
+            wholeCounts[token] = classify(bytes, token);
+            StringInterior interior = StringInterior.of(bytes);
+            if (interior.isPossible()) {
+                (interior.quote() < 0 ? insideCounts : closingCounts)[token] = interior.characters();
             }
-            PlainPrefix prefix = PlainPrefix.of(bytes);
-            int count = Math.min(prefix.characters(), LONGEST_PLAIN);
-            if (prefix.bytes() == bytes.length) {
-                set(plainUpTo[count], token);
-                continue;
-            }
-            TokenTrie.Entry rest = new TokenTrie.Entry(Arrays.copyOfRange(bytes, prefix.bytes(), bytes.length), token);
-            rests.add(rest);
-            byPlain.get(count).add(rest);
-            if (bytes.length > SHORT) {
-                longer.add(new TokenTrie.Entry(bytes, token));
-            }
-            int quote = StringInterior.closingQuote(bytes);
-            if (quote == bytes.length - 1) {
+            if (interior.quote() == bytes.length - 1) {
                 set(quoteLast, token);
-            } else if (quote >= 0) {
-                quotes.add(new TokenTrie.Entry(Arrays.copyOfRange(bytes, quote + 1, bytes.length), token));
+            } else if (interior.quote() >= 0) {
+                quotes.add(new TokenTrie.Entry(
+                        Arrays.copyOfRange(bytes, interior.quote() + 1, bytes.length), token));
             }
         }
-        for (int count = 1; count <= LONGEST_PLAIN; count++) {
-            or(plainUpTo[count], plainUpTo[count - 1]);
+        for (long[] tokens : without) {
+            for (int word = 0; word < words; word++) {
+                tokens[word] = ~tokens[word];
+            }
         }
         all = new TokenTrie(entries);
-        behindAnyPlain = new TokenTrie(rests);
         behindQuote = new TokenTrie(quotes);
-        longTokens = new TokenTrie(longer);
-        byPlain.forEach(list -> behindPlain.add(new TokenTrie(list)));
-        inside = plainUpTo[LONGEST_PLAIN].clone();
-        for (TokenTrie.Entry rest : rests) {
-            if (StringInterior.staysInside(tokenizer.bytes(rest.token()))) {
-                set(inside, rest.token());
+        inside = new CountedTokens(insideCounts);
+        closing = new CountedTokens(closingCounts);
+        whole = new CountedTokens(wholeCounts);
+    }
+
+    /** Notes the classes of the token's characters; returns their number, -1 when some bytes are no characters. */
+    private int classify(byte[] bytes, int token) {
+        int count = 0;
+        int at = 0;
+        while (at < bytes.length) {
+            int length = Characters.length(bytes, at);
+            if (length == 0) {
+                set(without[Characters.MALFORMED], token);
+                return -1;
             }
+            set(without[Characters.classOf(bytes[at] & 0xFF)], token);
+            at += length;
+            count++;
         }
+        return count;
     }
 
     /** Sorts the tokens of a tokenizer; takes some tenths of a second for 150,000 of them. */
@@ -118,88 +126,151 @@ public final class GrammarVocabulary {
         return end.contains(token);
     }
 
-    /** The tokens that can be read from a state, and the end tokens where the text may end. */
+    /** The tokens that can be read from a state, and the end tokens where the text may end; not to be changed. */
     long[] mask(GrammarMachine machine, GrammarMachine.State state) {
-        long[] mask = new long[words];
-        GrammarMachine.State plain = machine.plainStep(state);
-        if (plain == null) {
-            all.collect(machine, state, mask);
-        } else if (plain == state) {
-            if (machine.isFree(state)) {
-                or(mask, inside);
-                or(mask, exits(machine, machine.step(state, '"')));
-            } else {
-                or(mask, plainUpTo[LONGEST_PLAIN]);
-                behindAnyPlain.collect(machine, state, mask);
-            }
-        } else if (!alongFree(machine, state, mask)) {
-            alongPlain(machine, state, mask);
+        long[] mask = insideString(machine, state);
+        if (mask == null) {
+            mask = new long[words];
+            anywhere(machine, state, mask);
         }
         if (state.isAccepting() || isEmpty(mask)) {
             // Without any token that fits, ending is better than hanging.
-            end.forEach(token -> set(mask, token));
+            mask = mask.clone();
+            for (int token : end) {
+                set(mask, token);
+            }
         }
         return mask;
     }
 
+    /**
+     * The mask inside a string of any characters: the tokens that stay inside and have no more characters than may follow, and those that
+     * close it after a number of characters behind which it may be closed.
+     *
+     * @return null when the state is not of this kind
+     */
+    private long @Nullable [] insideString(GrammarMachine machine, GrammarMachine.State start) {
+        int most = Math.max(inside.longest(), closing.longest());
+        GrammarMachine.State state = start;
+        GrammarMachine.State first = machine.step(start, '"');
+        int room = 0;
+        boolean alike = true;
+        while (room < most) {
+            GrammarMachine.State next = machine.characterStep(state);
+            if (next == null) {
+                break;
+            }
+            if (next == state) {
+                room = Integer.MAX_VALUE;
+                break;
+            }
+            room++;
+            state = next;
+            alike &= machine.step(state, '"') == first;
+        }
+        if (room == 0 || room < most && !machine.readsQuoteOnly(state)) {
+            return null;
+        }
+        if (alike && room >= most) {
+            if (first.masks == null) {
+                first.masks = new GrammarMachine.QuoteMasks();
+            }
+            long[] known = first.masks.before;
+            if (known == null) {
+                known = inside.all().clone();
+                closing.addCommon(known, exits(machine, first), 0, most);
+                first.masks.before = known;
+            }
+            return known;
+        }
+        long[] mask = new long[words];
+        inside.add(mask, room);
+        close(machine, start, Math.min(room, most), mask);
+        return mask;
+    }
+
+    /** Adds the tokens that close the string behind up to {@code room} characters. */
+    private void close(GrammarMachine machine, GrammarMachine.State start, int room, long[] mask) {
+        GrammarMachine.State state = start;
+        int from = 0;
+        for (int count = 0; count <= room; count++) {
+            GrammarMachine.State next = count < room ? machine.characterStep(state) : null;
+            GrammarMachine.State behind = machine.step(state, '"');
+            if (next == null || machine.step(next, '"') != behind) {
+                if (!behind.isDead()) {
+                    closing.addCommon(mask, exits(machine, behind), from, count);
+                }
+                from = count + 1;
+            }
+            state = next == null ? state : next;
+        }
+    }
+
     /** Tokens that close a string, given the state behind its quote. */
     private long[] exits(GrammarMachine machine, GrammarMachine.State behind) {
-        long[] known = behind.behindQuote;
+        if (behind.masks == null) {
+            behind.masks = new GrammarMachine.QuoteMasks();
+        }
+        long[] known = behind.masks.exits;
         if (known == null) {
             known = new long[words];
             if (!behind.isDead()) {
-                or(known, quoteLast);
-                behindQuote.collect(machine, behind, known);
-                behind.behindQuote = known;
+                System.arraycopy(quoteLast, 0, known, 0, words);
+                behindQuote.collect(machine, behind, Uniform.NONE, 0, false, known);
             }
+            behind.masks.exits = known;
         }
         return known;
     }
 
-    /**
-     * Strings of limited length but any characters, with room for all but the longest tokens.
-     *
-     * @return false when the state is not of this kind; nothing has been done then
-     */
-    private boolean alongFree(GrammarMachine machine, GrammarMachine.State start, long[] mask) {
-        GrammarMachine.State behind = machine.step(start, '"');
-        GrammarMachine.State state = start;
-        int count = 0;
-        while (count < LONGEST_PLAIN) {
-            GrammarMachine.State next = machine.plainStep(state);
-            boolean fits = next != null && machine.isFree(state) && machine.step(state, '"') == behind;
-            if (!fits && count <= SHORT) {
-                return false;
+    private void anywhere(GrammarMachine machine, GrammarMachine.State start, long[] mask) {
+        Uniform uniform = machine.uniform(start);
+        int run = 0;
+        boolean ends = false;
+        if (uniform.to() != null) {
+            GrammarMachine.State state = start;
+            while (run < LONGEST_RUN) {
+                Uniform next = machine.uniform(state);
+                GrammarMachine.State to = next.to();
+                if (to == null || !uniform.isWithin(next)) {
+                    ends = !machine.readsAny(state, uniform);
+                    break;
+                }
+                if (to == state) {
+                    run = Integer.MAX_VALUE;
+                    break;
+                }
+                run++;
+                state = to;
             }
-            if (next == null) {
-                break;
-            }
-            state = next;
-            count++;
+            whole.addCommon(mask, only(uniform), 0, run);
         }
-        long[] closing = exits(machine, behind);
-        for (int word = 0; word < words; word++) {
-            mask[word] = (inside[word] | closing[word]) & shortTokens[word];
-        }
-        or(mask, plainUpTo[Math.min(count, LONGEST_PLAIN - 1)]);
-        longTokens.collect(machine, start, mask);
-        return true;
+        all.collect(machine, start, uniform, run, ends, mask);
     }
 
-    /** Strings whose plain characters each lead to another state. */
-    private void alongPlain(GrammarMachine machine, GrammarMachine.State start, long[] mask) {
-        GrammarMachine.State state = start;
-        int count = 0;
-        while (true) {
-            behindPlain.get(count).collect(machine, state, mask);
-            GrammarMachine.State next = machine.plainStep(state);
-            if (next == null || next.isDead() || count == LONGEST_PLAIN) {
-                break;
+    /** The tokens that hold only characters of the set. */
+    private long[] only(Uniform uniform) {
+        CharacterSet key = new CharacterSet(uniform.low(), uniform.high());
+        synchronized (only) {
+            long[] known = only.get(key);
+            if (known == null) {
+                known = new long[words];
+                Arrays.fill(known, -1L);
+                for (int index = 0; index < Characters.CLASSES; index++) {
+                    if (!uniform.contains(index)) {
+                        long[] tokens = without[index];
+                        for (int word = 0; word < words; word++) {
+                            known[word] &= tokens[word];
+                        }
+                    }
+                }
+                only.put(key, known);
+                if (only.size() > KEPT_SETS) {
+                    only.remove(only.keySet().iterator().next());
+                }
             }
-            state = next;
-            count++;
+            return known;
         }
-        or(mask, plainUpTo[Math.min(count, LONGEST_PLAIN - 1)]);
     }
 
     private static void set(long[] mask, int token) {
@@ -213,12 +284,6 @@ public final class GrammarVocabulary {
             }
         }
         return true;
-    }
-
-    private static void or(long[] mask, long[] more) {
-        for (int index = 0; index < mask.length; index++) {
-            mask[index] |= more[index];
-        }
     }
 
     /** All tokens but the end tokens. */

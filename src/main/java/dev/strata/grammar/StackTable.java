@@ -29,6 +29,11 @@ final class StackTable {
     private int[] open = new int[64];
     private int openCount;
 
+    /** How many stacks have been made. */
+    int size() {
+        return count;
+    }
+
     int node(int stack) {
         return nodes[stack];
     }

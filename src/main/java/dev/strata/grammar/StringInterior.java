@@ -1,31 +1,31 @@
 package dev.strata.grammar;
 
-/** Reads tokens as pieces from inside a JSON string of any characters, as {@link StringRules} writes such strings. */
-final class StringInterior {
-    private StringInterior() {}
+/**
+ * A token as a piece from inside a JSON string of any characters, as {@link StringRules} writes such strings.
+ *
+ * @param characters how many characters of the string the token holds up to the closing quote; one that the token's end cuts counts
+ * @param quote where the token closes the string; -1: it stays inside
+ */
+record StringInterior(int characters, int quote) {
+    /** What cannot stand inside a string. */
+    static final StringInterior NONE = new StringInterior(-1, -1);
 
-    /** Where the token closes the string, -1 when it does not or cannot stand inside one. */
-    static int closingQuote(byte[] token) {
-        int at = skipInside(token);
-        return at < token.length && token[at] == '"' ? at : -1;
-    }
-
-    /** Whether the whole token stays inside the string; it may end inside an escape or a character. */
-    static boolean staysInside(byte[] token) {
-        return skipInside(token) == token.length;
-    }
-
-    /** Length of the longest beginning that stays inside, in whole characters and escapes; all when only the last one is cut. */
-    private static int skipInside(byte[] token) {
+    static StringInterior of(byte[] token) {
         int at = 0;
+        int characters = 0;
         while (at < token.length) {
             int length = token[at] == '\\' ? escape(token, at) : character(token, at);
             if (length == 0) {
-                return at;
+                return token[at] == '"' ? new StringInterior(characters, at) : NONE;
             }
             at += length;
+            characters++;
         }
-        return token.length;
+        return new StringInterior(characters, -1);
+    }
+
+    boolean isPossible() {
+        return characters >= 0;
     }
 
     /** Bytes of a character, also one that the token's end cuts; 0 when there is none. */
@@ -34,14 +34,11 @@ final class StringInterior {
         if (lead < 0x80) {
             return lead >= 0x20 && lead != '"' ? 1 : 0;
         }
-        int length = lead >= 0xC2 && lead <= 0xDF
-                ? 2
-                : lead >= 0xE0 && lead <= 0xEF ? 3 : lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
-        int end = Math.min(token.length, at + length);
+        int end = Math.min(token.length, at + Characters.lengthOf(lead));
         for (int index = at + 1; index < end; index++) {
             int value = token[index] & 0xFF;
-            int low = index > at + 1 ? 0x80 : lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-            int high = index > at + 1 ? 0xBF : lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+            int low = index > at + 1 ? 0x80 : Characters.lowestSecond(lead);
+            int high = index > at + 1 ? 0xBF : Characters.highestSecond(lead);
             if (value < low || value > high) {
                 return 0;
             }

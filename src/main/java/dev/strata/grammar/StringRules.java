@@ -65,6 +65,27 @@ final class StringRules {
     }
 
     /**
+     * Which character of a JSON string may come.
+     *
+     * @param escapes whether it may be written with a backslash
+     */
+    record Letter(CodePointSet set, boolean escapes) {
+        static final Letter ANYTHING = new Letter(CodePointSet.ALL, true);
+
+        boolean isAnything() {
+            return equals(ANYTHING);
+        }
+
+        /** Whether it is written in so few ways that a rule of its own would only be in the way. */
+        private boolean isSimple() {
+            return !set.isEmpty()
+                    && set.ranges() <= 3
+                    && set.containsOnly(0x7F)
+                    && !(escapes && (set.contains('"') || set.contains('\\') || set.first(0) < 0x20));
+        }
+    }
+
+    /**
      * Appends the strings between quotes.
      *
      * @param escapes whether characters may be written with a backslash
@@ -76,9 +97,13 @@ final class StringRules {
         }
         builder.empty(builder.literal(from, "\""), nodes[0]);
         for (int node = 0; node < nodes.length; node++) {
-            boolean alone = text.edges(node).size() == 1;
             for (TextAutomaton.Edge edge : text.edges(node)) {
-                character(builder, nodes[node], edge.set(), nodes[edge.to()], alone, escapes);
+                Letter letter = new Letter(edge.set(), escapes);
+                if (letter.isSimple()) {
+                    append(builder, nodes[node], letter, nodes[edge.to()]);
+                } else {
+                    builder.letter(nodes[node], letter, nodes[edge.to()]);
+                }
             }
             for (int next : text.emptySteps(node)) {
                 builder.empty(nodes[node], nodes[next]);
@@ -106,14 +131,11 @@ final class StringRules {
         return nodes[text.accept()];
     }
 
-    private static void character(
-            GrammarBuilder builder, int from, CodePointSet set, int to, boolean alone, boolean escapes) {
-        if (alone && set.containsAll(Utf8Bytes.PLAIN)) {
-            builder.plain(from, to);
-        } else {
-            builder.characters(from, set.intersection(Utf8Bytes.PLAIN), to);
-        }
-        if (!escapes) {
+    /** Appends the ways to write a character. */
+    static void append(GrammarBuilder builder, int from, Letter letter, int to) {
+        CodePointSet set = letter.set();
+        builder.characters(from, set.intersection(Utf8Bytes.PLAIN), to);
+        if (!letter.escapes()) {
             return;
         }
         CodePointSet letters = CodePointSet.NONE;
@@ -123,16 +145,13 @@ final class StringRules {
                 letters = letters.union(CodePointSet.of(String.valueOf("\"\\bfnrt".charAt(index))));
             }
         }
-        boolean all = set.equals(CodePointSet.ALL);
+        boolean all = letter.isAnything();
         if (letters.isEmpty() && !all) {
             return;
         }
         int backslash = builder.literal(from, "\\");
         builder.characters(backslash, all ? letters.union(CodePointSet.of("/")) : letters, to);
         if (all) {
-            if (alone) {
-                builder.free(from);
-            }
             // Any character by its number; halves of surrogate pairs are left out, since a single one is no character.
             Pattern hexadecimal = new Pattern.Characters(CodePointSet.of("0123456789abcdefABCDEF"));
             Pattern number = new Pattern.Sequence(List.of(

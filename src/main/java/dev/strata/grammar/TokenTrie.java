@@ -8,6 +8,9 @@ final class TokenTrie {
     /** @param bytes not empty */
     record Entry(byte[] bytes, int token) {}
 
+    /** Fewer nodes are looked at one by one. */
+    private static final int WIDE = 12;
+
     private final byte[] label;
     private final short[] depth;
     /** The next node that is not below this one. */
@@ -16,6 +19,13 @@ final class TokenTrie {
     private final int[] first;
 
     private final int[] tokens;
+    /** Classes of {@link Characters} that occur from the node on, two words; inside of a character it counts as malformed. */
+    private final long[] low;
+
+    private final long[] high;
+    /** The most characters of a token from the node on. */
+    private final short[] height;
+
     private final int deepest;
 
     TokenTrie(List<Entry> entries) {
@@ -33,6 +43,9 @@ final class TokenTrie {
         skip = new int[nodes];
         first = new int[nodes + 1];
         tokens = new int[sorted.length];
+        low = new long[nodes];
+        high = new long[nodes];
+        height = new short[nodes];
         deepest = fill(sorted);
     }
 
@@ -58,6 +71,7 @@ final class TokenTrie {
                 path[level] = node++;
             }
             tokens[index] = sorted[index].token;
+            classify(bytes, path);
             before = bytes;
         }
         for (int level = 0; level < before.length; level++) {
@@ -69,24 +83,91 @@ final class TokenTrie {
         return longest;
     }
 
-    /** Sets the bits of all tokens that can be read from {@code start}. */
-    void collect(GrammarMachine machine, GrammarMachine.State start, long[] mask) {
+    /** Notes a token's characters along its path. */
+    private void classify(byte[] bytes, int[] path) {
+        int whole = 0;
+        while (whole < bytes.length) {
+            int length = Characters.length(bytes, whole);
+            if (length == 0) {
+                break;
+            }
+            whole += length;
+        }
+        long lowBits = 0;
+        long highBits = 0;
+        int characters = 0;
+        for (int level = bytes.length - 1; level >= 0; level--) {
+            int node = path[level];
+            if (level < whole && (bytes[level] & 0xC0) == 0x80) {
+                low[node] |= 1L << Characters.MALFORMED;
+                continue;
+            }
+            int kind = level < whole ? Characters.classOf(bytes[level] & 0xFF) : Characters.MALFORMED;
+            if (kind < 64) {
+                lowBits |= 1L << kind;
+            } else {
+                highBits |= 1L << kind;
+            }
+            low[node] |= lowBits;
+            high[node] |= highBits;
+            height[node] = (short) Math.max(height[node], ++characters);
+        }
+    }
+
+    /**
+     * Sets the bits of all tokens that can be read from {@code start}, apart from those that hold only characters of {@code uniform} and at
+     * most {@code run} of them: they are known already.
+     *
+     * @param ends whether no character of {@code uniform} can be read behind {@code run} of them
+     */
+    void collect(
+            GrammarMachine machine, GrammarMachine.State start, Uniform uniform, int run, boolean ends, long[] mask) {
         GrammarMachine.State[] states = new GrammarMachine.State[deepest + 1];
+        // How many characters are left of the run; negative off its way.
+        int[] left = new int[deepest + 1];
         states[0] = start;
+        left[0] = uniform.to() == null ? -1 : run;
         int node = 0;
         while (node < label.length) {
             int level = depth[node];
-            GrammarMachine.State next = machine.step(states[level], label[node] & 0xFF);
+            GrammarMachine.State state = states[level];
+            if (left[level] >= 0) {
+                if ((ends || height[node] <= left[level]) && uniform.containsAll(low[node], high[node])) {
+                    node = skip[node];
+                    continue;
+                }
+            } else if (skip[node] - node >= WIDE) {
+                Uniform here = machine.uniform(state);
+                if (here.to() == state && here.containsAll(low[node], high[node])) {
+                    add(node, skip[node], mask);
+                    node = skip[node];
+                    continue;
+                }
+            }
+            GrammarMachine.State next = machine.step(state, label[node] & 0xFF);
             if (next.isDead()) {
                 node = skip[node];
                 continue;
             }
             states[level + 1] = next;
-            for (int index = first[node]; index < first[node + 1]; index++) {
-                int token = tokens[index];
-                mask[token >> 6] |= 1L << token;
-            }
+            left[level + 1] = left[level] < 0 ? -1 : leftBehind(uniform, left[level], label[node]);
+            add(node, node + 1, mask);
             node++;
+        }
+    }
+
+    private static int leftBehind(Uniform uniform, int left, byte value) {
+        if (left == Integer.MAX_VALUE || (value & 0xC0) == 0x80) {
+            return value >= 0 && !uniform.contains(Characters.classOf(value)) ? -1 : left;
+        }
+        return uniform.contains(Characters.classOf(value & 0xFF)) ? left - 1 : -1;
+    }
+
+    /** Adds the tokens of the nodes from {@code node} up to {@code to}. */
+    private void add(int node, int to, long[] mask) {
+        for (int index = first[node]; index < first[to]; index++) {
+            int token = tokens[index];
+            mask[token >> 6] |= 1L << token;
         }
     }
 

@@ -2,13 +2,25 @@ package dev.strata.grammar;
 
 import dev.strata.tokenizer.Tokenizer;
 import dev.strata.tokenizer.TokenizerFixtures;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
+import java.util.function.Supplier;
 
-/** Measures masks on the whole Qwen3 vocabulary. Run its main method. */
+/**
+ * Measures masks on the whole Qwen3 vocabulary. Run its main method, with a number of rounds if 30 are not wanted, and the part of a case's
+ * name to see each of its tokens.
+ */
 public final class GrammarBenchmark {
     private GrammarBenchmark() {}
 
-    private record Case(String name, String schema, String answer) {}
+    private record Case(String name, String schema, String answer) {
+        GrammarMachine machine(GrammarVocabulary vocabulary) {
+            return schema.startsWith("root ::=")
+                    ? new GrammarMachine(GbnfParser.parse(schema), vocabulary)
+                    : Grammars.schema(schema, vocabulary);
+        }
+    }
 
     private static final List<Case> CASES = List.of(
             new Case(
@@ -30,60 +42,204 @@ public final class GrammarBenchmark {
             new Case(
                     "limited",
                     "{\"type\":\"object\",\"properties\":{\"title\":{\"type\":\"string\",\"maxLength\":80},\"date\":{\"type\":\"string\",\"format\":\"date\"},\"kind\":{\"enum\":[\"bug\",\"feature\",\"question\"]},\"id\":{\"type\":\"string\",\"pattern\":\"^[A-Z]{2,5}-\\\\d{1,6}$\"}},\"required\":[\"title\",\"date\",\"kind\",\"id\"]}",
-                    "{\"title\": \"The server does not answer when the queue is full and a client leaves\", \"date\": \"2024-11-05\", \"kind\": \"bug\", \"id\": \"STR-1234\"}"));
+                    "{\"title\": \"The server does not answer when the queue is full and a client leaves\", \"date\": \"2024-11-05\", \"kind\": \"bug\", \"id\": \"STR-1234\"}"),
+            new Case(
+                    "short strings",
+                    "{\"type\":\"object\",\"properties\":{\"first\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":20},\"code\":{\"type\":\"string\",\"minLength\":3,\"maxLength\":10},\"note\":{\"type\":\"string\",\"minLength\":10,\"maxLength\":300},\"tags\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"maxLength\":15},\"minItems\":1,\"maxItems\":5}},\"required\":[\"first\",\"code\",\"note\",\"tags\"]}",
+                    "{\"first\": \"Annemarie\", \"code\": \"abc de\", \"note\": \"She said \\\"no\\\" twice, then left the room in a hurry\", \"tags\": [\"calm\", \"out of office\"]}"),
+            new Case(
+                    "patterns",
+                    "{\"type\":\"object\",\"properties\":{\"mail\":{\"type\":\"string\",\"pattern\":\"^[^@\\\\s]+@[\\\\w.-]+\\\\.[a-z]{2,}$\"},\"phone\":{\"type\":\"string\",\"pattern\":\"^\\\\+?[0-9 ()-]{6,20}$\"},\"slug\":{\"type\":\"string\",\"pattern\":\"^[a-z0-9]+(-[a-z0-9]+)*$\"},\"word\":{\"type\":\"string\",\"pattern\":\"^\\\\w+$\"},\"has\":{\"type\":\"string\",\"pattern\":\"error\"},\"at\":{\"type\":\"string\",\"format\":\"date-time\"},\"uid\":{\"type\":\"string\",\"format\":\"uuid\"},\"ip\":{\"type\":\"string\",\"format\":\"ipv4\"}},\"required\":[\"mail\",\"phone\",\"slug\",\"word\",\"has\",\"at\",\"uid\",\"ip\"]}",
+                    "{\"mail\": \"anna.schmidt@mail.example.com\", \"phone\": \"+49 (431) 123-456\", \"slug\": \"how-to-make-masks\", \"word\": \"snake_case_word\", \"has\": \"an error in line 3\", \"at\": \"2024-11-05T12:30:00Z\", \"uid\": \"550e8400-e29b-41d4-a716-446655440000\", \"ip\": \"192.168.10.254\"}"),
+            new Case(
+                    "numbers",
+                    "{\"type\":\"object\",\"properties\":{\"percent\":{\"type\":\"number\",\"minimum\":0,\"maximum\":100},\"port\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":65535},\"lat\":{\"type\":\"number\",\"minimum\":-90,\"maximum\":90},\"price\":{\"type\":\"number\",\"exclusiveMinimum\":0},\"many\":{\"type\":\"array\",\"items\":{\"type\":\"number\",\"minimum\":-1.5,\"maximum\":1.5},\"maxItems\":16}},\"required\":[\"percent\",\"port\",\"lat\",\"price\",\"many\"]}",
+                    "{\"percent\": 99.25, \"port\": 8080, \"lat\": -54.3233, \"price\": 1234.5, \"many\": [0.25, -1.125, 1, 0.333333]}"),
+            new Case(
+                    "enums",
+                    "{\"type\":\"object\",\"properties\":{\"country\":{\"enum\":["
+                            + String.join(
+                                    ",",
+                                    Arrays.stream(Locale.getISOCountries())
+                                            .map(code -> "\"" + Locale.of("", code).getDisplayCountry(Locale.ENGLISH)
+                                                    + "\"")
+                                            .toList())
+                            + "]},\"level\":{\"type\":\"integer\",\"enum\":[1,2,3,5,8,13]},\"state\":{\"type\":\"string\",\"enum\":[\"in_progress\",\"in_review\",\"done\"]}},\"required\":[\"country\",\"level\",\"state\"]}",
+                    "{\"country\": \"South Africa\", \"level\": 13, \"state\": \"in_review\"}"),
+            new Case(
+                    "tree",
+                    "{\"$defs\":{\"node\":{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"},\"size\":{\"type\":\"integer\"},\"children\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/node\"}}},\"required\":[\"name\"],\"additionalProperties\":false}},\"$ref\":\"#/$defs/node\"}",
+                    "{\"name\": \"root\", \"children\": [{\"name\": \"left\", \"size\": 3}, {\"name\": \"right\", \"children\": [{\"name\": \"leaf\", \"children\": [{\"name\": \"deepest one\"}]}]}]}"),
+            new Case(
+                    "choices",
+                    "{\"type\":\"object\",\"properties\":{\"steps\":{\"type\":\"array\",\"items\":{\"anyOf\":[{\"type\":\"object\",\"properties\":{\"kind\":{\"const\":\"think\"},\"text\":{\"type\":\"string\"}},\"required\":[\"kind\",\"text\"]},{\"type\":\"object\",\"properties\":{\"kind\":{\"const\":\"search\"},\"query\":{\"type\":\"string\",\"maxLength\":200},\"pages\":{\"type\":[\"integer\",\"null\"]}},\"required\":[\"kind\",\"query\"]},{\"type\":\"object\",\"properties\":{\"kind\":{\"const\":\"answer\"},\"extra\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}}},\"required\":[\"kind\"]}]}}},\"required\":[\"steps\"]}",
+                    "{\"steps\": [{\"kind\": \"think\", \"text\": \"It may rain\"}, {\"kind\": \"search\", \"query\": \"weather in Kiel\", \"pages\": 2}, {\"kind\": \"answer\", \"extra\": {\"sky\": \"grey\", \"wind\": \"west\"}}]}"),
+            new Case(
+                    "optional fields",
+                    "{\"type\":\"object\",\"properties\":{"
+                            + String.join(
+                                    ",",
+                                    java.util.stream.IntStream.range(0, 40)
+                                            .mapToObj(index -> "\"field_" + index + "\":{\"type\":\""
+                                                    + (index % 2 == 0 ? "string" : "integer") + "\"}")
+                                            .toList())
+                            + "}}",
+                    "{\"field_2\": \"two\", \"field_11\": 5, \"field_38\": \"the last of them\"}"),
+            new Case(
+                    "grammar",
+                    "root ::= line+\nline ::= [0-9]{1,3} \". \" word (\" \" word)* \": \" text \"\\n\"\nword ::= [A-Za-z]+\ntext ::= [^\\n]*",
+                    "1. First of all: some words about it, as they come\n2. Second: 12 % of \"all\" is enough\n"));
+
+    private static final List<Case> TOOLS = List.of(
+            new Case(
+                    "tools",
+                    "",
+                    "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Frankfurt am Main\", \"days\": 3, \"units\": \"C\"}}\n</tool_call>\n<tool_call>\n{\"name\": \"search_files\", \"arguments\": {\"path\": \"/srv/data\", \"query\": \"masks of tokens\", \"most\": 25}}\n</tool_call>"),
+            new Case(
+                    "tools, xml",
+                    "xml",
+                    "<tool_call>\n<function=edit_file>\n<parameter=path>\nsrc/Main.java\n</parameter>\n<parameter=old>\nif (a < b) {\n    return a;\n}\n</parameter>\n<parameter=new>\nreturn Math.min(a, b);\n</parameter>\n</function>\n</tool_call>\n<tool_call>\n<function=get_weather>\n<parameter=city>\nKiel\n</parameter>\n<parameter=days>\n4\n</parameter>\n</function>\n</tool_call>"));
+
+    private static GrammarMachine tools(boolean xml, GrammarVocabulary vocabulary) {
+        GrammarBuilder builder = new GrammarBuilder();
+        int start = builder.node();
+        List<dev.strata.api.Tool> tools = List.of(
+                new dev.strata.api.Tool(
+                        "get_weather",
+                        "",
+                        "{\"type\":\"object\",\"properties\":{\"city\":{\"type\":\"string\"},\"days\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":9},\"units\":{\"enum\":[\"C\",\"F\"]}},\"required\":[\"city\"]}",
+                        "{}"),
+                new dev.strata.api.Tool(
+                        "search_files",
+                        "",
+                        "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"},\"query\":{\"type\":\"string\",\"maxLength\":400},\"most\":{\"type\":\"integer\"}},\"required\":[\"path\",\"query\"]}",
+                        "{}"),
+                new dev.strata.api.Tool(
+                        "edit_file",
+                        "",
+                        "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"},\"old\":{\"type\":\"string\"},\"new\":{\"type\":\"string\"}},\"required\":[\"path\",\"old\",\"new\"]}",
+                        "{}"),
+                new dev.strata.api.Tool("list_files", "", "{}", "{}"));
+        builder.end(new ToolCallRules(builder, new JsonRules(builder), xml).calls(start, tools, true));
+        return new GrammarMachine(builder.build(start), vocabulary);
+    }
+
+    /** Microseconds of one round. */
+    private record Round(double compile, double[] first, double[] again, int states) {}
 
     public static void main(String[] arguments) {
+        int rounds = arguments.length > 0 ? Integer.parseInt(arguments[0]) : 30;
+        String shown = arguments.length > 1 ? arguments[1] : "\0";
         Tokenizer tokenizer = TokenizerFixtures.qwen3().orElseThrow();
-        long start = cpuNanos();
+        long start = System.nanoTime();
         GrammarVocabulary vocabulary = GrammarVocabulary.of(tokenizer);
-        System.out.printf("vocabulary index: %.0f ms%n", (cpuNanos() - start) / 1e6);
-        for (int round = 0; round < 15; round++) {
-            System.out.printf(
-                    "round %d putting a mask on logits: %.1f us%n", round, apply(vocabulary, CASES.getFirst()));
-            for (Case one : CASES) {
-                start = cpuNanos();
-                GrammarMachine machine = Grammars.schema(one.schema, vocabulary);
-                double compile = (cpuNanos() - start) / 1e3;
-                int[] tokens = tokenizer.encode(one.answer, false);
-                double[] cold = run(machine, tokens, tokenizer);
-                double[] warm = run(machine, tokens, tokenizer);
-                System.out.printf(
-                        "round %d %-15s compile %7.0f us; %3d tokens, first time %6.1f us a token (worst %6.0f), again %5.2f us, %d states%n",
-                        round, one.name, compile, tokens.length, cold[0], cold[1], warm[0], machine.states());
+        System.out.printf(Locale.ROOT, "vocabulary index: %.0f ms%n", (System.nanoTime() - start) / 1e6);
+        List<Case> cases = new java.util.ArrayList<>(CASES);
+        cases.addAll(TOOLS);
+        Round[][] measured = new Round[cases.size()][rounds];
+        double[] apply = new double[rounds];
+        for (int round = 0; round < rounds; round++) {
+            apply[round] = apply(vocabulary, CASES.getFirst());
+            for (int index = 0; index < measured.length; index++) {
+                Case one = cases.get(index);
+                measured[index][round] = TOOLS.contains(one)
+                        ? round(() -> tools(one.schema.equals("xml"), vocabulary), one.answer, tokenizer)
+                        : round(() -> one.machine(vocabulary), one.answer, tokenizer);
             }
         }
+        System.out.printf(Locale.ROOT, "putting a mask on logits: %.1f us%n", apply[rounds / 2]);
+        System.out.println(
+                "microseconds; of each token the median of the rounds' second half; first: its first mask, a new machine each round");
+        for (int index = 0; index < measured.length; index++) {
+            report(cases.get(index), measured[index], tokenizer, cases.get(index).name.contains(shown));
+        }
+    }
+
+    private static void report(Case one, Round[] rounds, Tokenizer tokenizer, boolean all) {
+        int count = rounds[0].first.length;
+        Round[] later = Arrays.copyOfRange(rounds, rounds.length / 2, rounds.length);
+        double[] first = new double[count];
+        double[] again = new double[count];
+        for (int token = 0; token < count; token++) {
+            int at = token;
+            first[token] = median(Arrays.stream(later).mapToDouble(round -> round.first[at]));
+            again[token] = median(Arrays.stream(later).mapToDouble(round -> round.again[at]));
+        }
+        double[] sorted = first.clone();
+        Arrays.sort(sorted);
+        System.out.printf(
+                Locale.ROOT,
+                "%-15s compile %6.0f; %3d tokens, first: mean %6.1f median %6.1f p99 %6.0f worst %6.0f; again %5.2f; cold virtual machine: compile %6.0f, mean %6.0f worst %6.0f; %d states%n",
+                one.name,
+                median(Arrays.stream(later).mapToDouble(Round::compile)),
+                count,
+                Arrays.stream(first).average().orElse(0),
+                sorted[count / 2],
+                sorted[(int) (count * 0.99)],
+                sorted[count - 1],
+                Arrays.stream(again).average().orElse(0),
+                rounds[0].compile,
+                Arrays.stream(rounds[0].first).average().orElse(0),
+                Arrays.stream(rounds[0].first).max().orElse(0),
+                rounds[0].states);
+        if (all) {
+            int[] tokens = tokenizer.encode(one.answer, false);
+            for (int token = 0; token < count; token++) {
+                System.out.printf(
+                        Locale.ROOT,
+                        "    %8.1f %5.1f before %s%n",
+                        first[token],
+                        again[token],
+                        token < tokens.length ? tokenizer.decode(tokens[token]).replace("\n", "\\n") : "the end");
+            }
+        }
+    }
+
+    private static double median(java.util.stream.DoubleStream values) {
+        double[] sorted = values.sorted().toArray();
+        return sorted[sorted.length / 2];
+    }
+
+    private static Round round(Supplier<GrammarMachine> compiler, String answer, Tokenizer tokenizer) {
+        int[] tokens = tokenizer.encode(answer, false);
+        long start = System.nanoTime();
+        GrammarMachine machine = compiler.get();
+        double compile = (System.nanoTime() - start) / 1e3;
+        return new Round(
+                compile, run(machine, tokens, tokenizer), run(machine, tokens, tokenizer), machine.states());
     }
 
     /** Microseconds to put one mask on a row of logits. */
     private static double apply(GrammarVocabulary vocabulary, Case one) {
         GrammarConstraint constraint = new GrammarConstraint(Grammars.schema(one.schema, vocabulary));
         float[] logits = new float[vocabulary.tokenizer().vocabularySize()];
-        long start = cpuNanos();
-        for (int count = 0; count < 200; count++) {
+        long start = System.nanoTime();
+        for (int count = 0; count < 50; count++) {
             constraint.mask(logits);
         }
-        return (cpuNanos() - start) / 200e3;
+        return (System.nanoTime() - start) / 50e3;
     }
 
-    /** Time of this thread on a processor, so that other work on the machine does not count. */
-    private static long cpuNanos() {
-        return java.lang.management.ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
-    }
-
-    /** Mean and worst microseconds a token. */
+    /** Microseconds of each token, and of the mask behind the last. */
     private static double[] run(GrammarMachine machine, int[] tokens, Tokenizer tokenizer) {
         GrammarConstraint constraint = new GrammarConstraint(machine);
-        // That clock itself takes microseconds, so a single token is timed with the other one.
-        long worst = 0;
-        long start = cpuNanos();
-        for (int token : tokens) {
+        double[] times = new double[tokens.length + 1];
+        for (int index = 0; index < tokens.length; index++) {
             long begin = System.nanoTime();
-            if (!constraint.accepts(token)) {
-                throw new IllegalStateException("not allowed: " + tokenizer.decode(token));
+            boolean accepted = constraint.accepts(tokens[index]);
+            if (accepted) {
+                constraint.accept(tokens[index]);
             }
-            constraint.accept(token);
-            worst = Math.max(worst, System.nanoTime() - begin);
+            times[index] = (System.nanoTime() - begin) / 1e3;
+            if (!accepted) {
+                throw new IllegalStateException("not allowed: " + tokenizer.decode(tokens[index]) + " (" + index + ")");
+            }
         }
-        return new double[] {(cpuNanos() - start) / 1e3 / tokens.length, worst / 1e3};
+        long begin = System.nanoTime();
+        if (constraint.allowed().length == 0) {
+            throw new IllegalStateException("no mask");
+        }
+        times[tokens.length] = (System.nanoTime() - begin) / 1e3;
+        return times;
     }
 }
