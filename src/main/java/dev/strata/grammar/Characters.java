@@ -8,7 +8,7 @@ final class Characters {
     static final int CLASSES = 128;
     /** Control characters other than tab and line breaks. */
     static final int CONTROL = 0;
-    /** Bytes that are no whole, well-formed character. */
+    /** Bytes that are no character, nor the beginning of one that the end of the token cuts. */
     static final int MALFORMED = 31;
 
     private static final int FIRST_LEAD = 0xC2;
@@ -21,26 +21,19 @@ final class Characters {
 
     private Characters() {}
 
-    /** Bytes of the well-formed character at {@code at}; 0 when there is none. */
+    /** Bytes of the character at {@code at}, also of one that the end cuts; 0 when there is none. */
     static int length(byte[] bytes, int at) {
-        int length = lengthOf(bytes[at] & 0xFF);
-        if (length <= 1) {
-            return length;
-        }
-        if (at + length > bytes.length) {
-            return 0;
-        }
         int lead = bytes[at] & 0xFF;
-        int second = bytes[at + 1] & 0xFF;
-        if (second < lowestSecond(lead) || second > highestSecond(lead)) {
-            return 0;
-        }
-        for (int index = 2; index < length; index++) {
-            if ((bytes[at + index] & 0xC0) != 0x80) {
+        int end = Math.min(bytes.length, at + lengthOf(lead));
+        for (int index = at + 1; index < end; index++) {
+            int value = bytes[index] & 0xFF;
+            int low = index > at + 1 ? 0x80 : lowestSecond(lead);
+            int high = index > at + 1 ? 0xBF : highestSecond(lead);
+            if (value < low || value > high) {
                 return 0;
             }
         }
-        return length;
+        return end - at;
     }
 
     /** Bytes of characters that begin with {@code lead}; 0 when none do. */

@@ -12,6 +12,7 @@ import dev.strata.api.Tool;
 import dev.strata.api.ToolChoice;
 import dev.strata.sampling.TokenConstraint;
 import dev.strata.tokenizer.Tokenizer;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -25,6 +26,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ConstraintFactory {
     private static final int KEPT = 64;
+    /** Masks kept for all schemas together; one is 19 kB for 150,000 tokens. */
+    private static final int KEPT_MASKS = 8_000;
     private static final ObjectMapper MAPPER =
             new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
 
@@ -156,7 +159,7 @@ public final class ConstraintFactory {
 
     private synchronized GrammarMachine machine(String key, Supplier<Automaton> automaton) {
         GrammarMachine known = machines.get(key);
-        if (known != null) {
+        if (known != null && !known.isWorn()) {
             return known;
         }
         GrammarVocabulary tokens = vocabulary;
@@ -166,9 +169,16 @@ public final class ConstraintFactory {
         }
         GrammarMachine machine = new GrammarMachine(automaton.get(), tokens);
         machines.put(key, machine);
-        if (machines.size() > KEPT) {
-            machines.remove(machines.keySet().iterator().next());
-        }
+        forgetOldest();
         return machine;
+    }
+
+    private void forgetOldest() {
+        long masks = machines.values().stream().mapToLong(GrammarMachine::masks).sum();
+        Iterator<GrammarMachine> oldest = machines.values().iterator();
+        while (machines.size() > KEPT || masks > KEPT_MASKS && machines.size() > 1) {
+            masks -= oldest.next().masks();
+            oldest.remove();
+        }
     }
 }

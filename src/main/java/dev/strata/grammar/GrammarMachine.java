@@ -20,8 +20,8 @@ final class GrammarMachine {
 
     private static final int MOST_NEW_STATES = 30_000;
     private static final int MOST_KEPT_STACKS = 300_000;
-    /** So many characters must lead to one state to be worth a look. */
-    private static final int LEAST_ALIKE = 8;
+    /** States that read fewer ASCII characters are cheap to walk from. */
+    private static final int LEAST_READ = 24;
 
     /** Masks of strings that are closed by a quote in front of a state. */
     static final class QuoteMasks {
@@ -43,7 +43,8 @@ final class GrammarMachine {
         private @Nullable State character;
 
         private boolean characterKnown;
-        private @Nullable Uniform uniform;
+        private @Nullable Fan fan;
+        private @Nullable Roaming roaming;
         /** Behind so many more bytes of a character, when it is one state whatever they are. */
         private @Nullable State tail;
 
@@ -81,7 +82,8 @@ final class GrammarMachine {
             next = null;
             character = null;
             characterKnown = false;
-            uniform = null;
+            fan = null;
+            roaming = null;
             tail = null;
             tailBytes = 0;
             masks = null;
@@ -307,69 +309,77 @@ final class GrammarMachine {
         return true;
     }
 
-    /** Whether any character of the set can be read. */
-    boolean readsAny(State state, Uniform characters) {
+    /** Whether any character of these classes can be read. */
+    boolean readsAny(State state, long low, long high) {
         for (int value = 0; value < 256; value++) {
-            if (state.reads(value) && characters.contains(Characters.classOf(value))) {
+            int kind = Characters.classOf(value);
+            if (((kind < 64 ? low : high) >>> kind & 1) != 0 && state.reads(value)) {
                 return true;
             }
         }
         return false;
     }
 
-    /** What most characters have in common. */
-    Uniform uniform(State state) {
-        Uniform known = state.uniform;
+    /** A large set of characters of which any text can be read. */
+    Roaming roaming(State state) {
+        Roaming known = state.roaming;
         if (known == null) {
-            known = Long.bitCount(state.readable[0]) + Long.bitCount(state.readable[1]) < LEAST_ALIKE
-                    ? Uniform.NONE
-                    : findUniform(state);
-            state.uniform = known;
+            known = Roaming.from(this, state);
+            state.roaming = known;
         }
         return known;
     }
 
-    private Uniform findUniform(State state) {
-        State to = mostCommonStep(state);
-        if (to == null) {
-            return Uniform.NONE;
+    /** Where characters lead; nothing for states that read few of them. */
+    Fan fan(State state) {
+        Fan known = state.fan;
+        if (known == null) {
+            known = Long.bitCount(state.readable[0]) + Long.bitCount(state.readable[1]) < LEAST_READ
+                    ? Fan.NONE
+                    : makeFan(state);
+            state.fan = known;
         }
-        long low = 0;
-        long high = 0;
-        long apart = 0;
-        for (int value = 0; value <= 0xF4; value++) {
-            int kind = Characters.classOf(value);
-            boolean alike = state.reads(value) && behindCharacter(state, value) == to;
-            if (kind >= 64) {
-                high |= alike ? 1L << kind : 0;
-            } else if (alike) {
-                low |= 1L << kind;
-            } else {
-                apart |= 1L << kind;
-            }
-        }
-        return new Uniform(low & ~apart, high, to);
+        return known;
     }
 
-    /** Where most ASCII characters lead; null when it is only a few. */
-    private @Nullable State mostCommonStep(State state) {
-        State[] targets = new State[128];
-        int[] counts = new int[128];
-        int best = 0;
-        int used = 0;
-        for (int value = 0; value < 128; value++) {
-            if (state.reads(value)) {
-                State target = step(state, value);
-                int at = 0;
-                while (at < used && targets[at] != target) {
-                    at++;
-                }
-                targets[at] = target;
-                used = Math.max(used, at + 1);
-                best = ++counts[at] > counts[best] ? at : best;
+    private Fan makeFan(State state) {
+        State inString = characterStep(state);
+        if (inString != null) {
+            return Fan.ofString(inString);
+        }
+        State[] byClass = new State[Characters.CLASSES];
+        for (int value = 0; value <= 0xF4; value++) {
+            int kind = Characters.classOf(value);
+            State behind = state.reads(value) ? behindCharacter(state, value) : dead;
+            byClass[kind] = behind == null || byClass[kind] != null && byClass[kind] != behind ? dead : behind;
+        }
+        State[] targets = new State[Characters.CLASSES];
+        long[] lows = new long[Characters.CLASSES];
+        long[] highs = new long[Characters.CLASSES];
+        long low = 0;
+        long high = 0;
+        int count = 0;
+        for (int kind = 0; kind < Characters.CLASSES; kind++) {
+            State target = byClass[kind];
+            if (target == null || target.isDead()) {
+                continue;
+            }
+            int at = 0;
+            while (at < count && targets[at] != target) {
+                at++;
+            }
+            targets[at] = target;
+            count = Math.max(count, at + 1);
+            if (kind < 64) {
+                lows[at] |= 1L << kind;
+                low |= 1L << kind;
+            } else {
+                highs[at] |= 1L << kind;
+                high |= 1L << kind;
             }
         }
-        return counts[best] < LEAST_ALIKE ? null : targets[best];
+        return new Fan(
+                low, high, Arrays.copyOf(targets, count), Arrays.copyOf(lows, count), Arrays.copyOf(highs, count));
     }
 
     /** The state behind all characters with this first byte; null when it is not the same for all. */
@@ -379,9 +389,12 @@ final class GrammarMachine {
             return null;
         }
         State behind = step(state, first);
-        return length == 1
-                ? behind
-                : common(behind, length - 1, Characters.lowestSecond(first), Characters.highestSecond(first));
+        if (length == 1) {
+            return behind;
+        }
+        int low = Characters.lowestSecond(first);
+        int high = Characters.highestSecond(first);
+        return low == 0x80 && high == 0xBF ? tail(behind, length - 1) : common(behind, length - 1, low, high);
     }
 
     private @Nullable State common(State state, int bytes, int low, int high) {

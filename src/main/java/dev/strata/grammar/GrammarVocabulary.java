@@ -24,8 +24,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class GrammarVocabulary {
     private static final int KEPT_SETS = 64;
-    /** So far ways along one set of characters are followed; longer tokens are looked at one by one. */
-    private static final int LONGEST_RUN = 20;
 
     private final Tokenizer tokenizer;
     private final SortedSet<Integer> end;
@@ -36,8 +34,8 @@ public final class GrammarVocabulary {
     private final CountedTokens closing;
     /** Tokens with a quote as their last byte that close a string. */
     private final long[] quoteLast;
-    /** Tokens of whole, well-formed characters by their number. */
-    private final CountedTokens whole;
+    /** Tokens that are characters, the last one possibly cut, by their number. */
+    private final CountedTokens characters;
     /** For each class of {@link Characters} the tokens without any of it. */
     private final long[][] without = new long[Characters.CLASSES][];
 
@@ -56,7 +54,7 @@ public final class GrammarVocabulary {
         }
         int[] insideCounts = CountedTokens.none(size);
         int[] closingCounts = CountedTokens.none(size);
-        int[] wholeCounts = CountedTokens.none(size);
+        int[] characterCounts = CountedTokens.none(size);
         List<TokenTrie.Entry> entries = new ArrayList<>(size);
         List<TokenTrie.Entry> quotes = new ArrayList<>();
         for (int token = 0; token < size; token++) {
@@ -65,7 +63,7 @@ public final class GrammarVocabulary {
                 continue;
             }
             entries.add(new TokenTrie.Entry(bytes, token));
-            wholeCounts[token] = classify(bytes, token);
+            characterCounts[token] = classify(bytes, token);
             StringInterior interior = StringInterior.of(bytes);
             if (interior.isPossible()) {
                 (interior.quote() < 0 ? insideCounts : closingCounts)[token] = interior.characters();
@@ -86,7 +84,7 @@ public final class GrammarVocabulary {
         behindQuote = new TokenTrie(quotes);
         inside = new CountedTokens(insideCounts);
         closing = new CountedTokens(closingCounts);
-        whole = new CountedTokens(wholeCounts);
+        characters = new CountedTokens(characterCounts);
     }
 
     /** Notes the classes of the token's characters; returns their number, -1 when some bytes are no characters. */
@@ -216,7 +214,7 @@ public final class GrammarVocabulary {
             known = new long[words];
             if (!behind.isDead()) {
                 System.arraycopy(quoteLast, 0, known, 0, words);
-                behindQuote.collect(machine, behind, Uniform.NONE, 0, false, known);
+                behindQuote.collect(machine, behind, Roaming.NONE, known);
             }
             behind.masks.exits = known;
         }
@@ -224,40 +222,23 @@ public final class GrammarVocabulary {
     }
 
     private void anywhere(GrammarMachine machine, GrammarMachine.State start, long[] mask) {
-        Uniform uniform = machine.uniform(start);
-        int run = 0;
-        boolean ends = false;
-        if (uniform.to() != null) {
-            GrammarMachine.State state = start;
-            while (run < LONGEST_RUN) {
-                Uniform next = machine.uniform(state);
-                GrammarMachine.State to = next.to();
-                if (to == null || !uniform.isWithin(next)) {
-                    ends = !machine.readsAny(state, uniform);
-                    break;
-                }
-                if (to == state) {
-                    run = Integer.MAX_VALUE;
-                    break;
-                }
-                run++;
-                state = to;
-            }
-            whole.addCommon(mask, only(uniform), 0, run);
+        Roaming roaming = machine.roaming(start);
+        if (roaming.run() > 0) {
+            characters.addCommon(mask, only(roaming), 0, roaming.run());
         }
-        all.collect(machine, start, uniform, run, ends, mask);
+        all.collect(machine, start, roaming, mask);
     }
 
     /** The tokens that hold only characters of the set. */
-    private long[] only(Uniform uniform) {
-        CharacterSet key = new CharacterSet(uniform.low(), uniform.high());
+    private long[] only(Roaming roaming) {
+        CharacterSet key = new CharacterSet(roaming.low(), roaming.high());
         synchronized (only) {
             long[] known = only.get(key);
             if (known == null) {
                 known = new long[words];
                 Arrays.fill(known, -1L);
                 for (int index = 0; index < Characters.CLASSES; index++) {
-                    if (!uniform.contains(index)) {
+                    if (!roaming.contains(index)) {
                         long[] tokens = without[index];
                         for (int word = 0; word < words; word++) {
                             known[word] &= tokens[word];

@@ -28,22 +28,8 @@ record StringInterior(int characters, int quote) {
         return characters >= 0;
     }
 
-    /** Bytes of a character, also one that the token's end cuts; 0 when there is none. */
     private static int character(byte[] token, int at) {
-        int lead = token[at] & 0xFF;
-        if (lead < 0x80) {
-            return lead >= 0x20 && lead != '"' ? 1 : 0;
-        }
-        int end = Math.min(token.length, at + Characters.lengthOf(lead));
-        for (int index = at + 1; index < end; index++) {
-            int value = token[index] & 0xFF;
-            int low = index > at + 1 ? 0x80 : Characters.lowestSecond(lead);
-            int high = index > at + 1 ? 0xBF : Characters.highestSecond(lead);
-            if (value < low || value > high) {
-                return 0;
-            }
-        }
-        return end - at;
+        return token[at] >= 0 && token[at] < 0x20 || token[at] == '"' ? 0 : Characters.length(token, at);
     }
 
     /** Bytes of an escape, also one that the token's end cuts; 0 when there is none. */

@@ -19,7 +19,7 @@ final class TokenTrie {
     private final int[] first;
 
     private final int[] tokens;
-    /** Classes of {@link Characters} that occur from the node on, two words; inside of a character it counts as malformed. */
+    /** Classes of {@link Characters} that begin from the node on, two words. */
     private final long[] low;
 
     private final long[] high;
@@ -99,7 +99,9 @@ final class TokenTrie {
         for (int level = bytes.length - 1; level >= 0; level--) {
             int node = path[level];
             if (level < whole && (bytes[level] & 0xC0) == 0x80) {
-                low[node] |= 1L << Characters.MALFORMED;
+                low[node] |= lowBits;
+                high[node] |= highBits;
+                height[node] = (short) Math.max(height[node], characters);
                 continue;
             }
             int kind = level < whole ? Characters.classOf(bytes[level] & 0xFF) : Characters.MALFORMED;
@@ -115,30 +117,27 @@ final class TokenTrie {
     }
 
     /**
-     * Sets the bits of all tokens that can be read from {@code start}, apart from those that hold only characters of {@code uniform} and at
-     * most {@code run} of them: they are known already.
-     *
-     * @param ends whether no character of {@code uniform} can be read behind {@code run} of them
+     * Sets the bits of all tokens that can be read from {@code start}, apart from those that hold only characters of {@code roaming}, and no more
+     * of them than can be read for certain: they are known already.
      */
-    void collect(
-            GrammarMachine machine, GrammarMachine.State start, Uniform uniform, int run, boolean ends, long[] mask) {
+    void collect(GrammarMachine machine, GrammarMachine.State start, Roaming roaming, long[] mask) {
         GrammarMachine.State[] states = new GrammarMachine.State[deepest + 1];
         // How many characters are left of the run; negative off its way.
         int[] left = new int[deepest + 1];
         states[0] = start;
-        left[0] = uniform.to() == null ? -1 : run;
+        left[0] = roaming.run() == 0 ? -1 : roaming.run();
         int node = 0;
         while (node < label.length) {
             int level = depth[node];
             GrammarMachine.State state = states[level];
             if (left[level] >= 0) {
-                if ((ends || height[node] <= left[level]) && uniform.containsAll(low[node], high[node])) {
+                if ((roaming.ends() || height[node] <= left[level]) && roaming.containsAll(low[node], high[node])) {
                     node = skip[node];
                     continue;
                 }
             } else if (skip[node] - node >= WIDE) {
-                Uniform here = machine.uniform(state);
-                if (here.to() == state && here.containsAll(low[node], high[node])) {
+                Roaming here = machine.roaming(state);
+                if (height[node] <= here.run() && here.containsAll(low[node], high[node])) {
                     add(node, skip[node], mask);
                     node = skip[node];
                     continue;
@@ -150,17 +149,21 @@ final class TokenTrie {
                 continue;
             }
             states[level + 1] = next;
-            left[level + 1] = left[level] < 0 ? -1 : leftBehind(uniform, left[level], label[node]);
+            left[level + 1] = left[level] < 0 ? -1 : leftBehind(roaming, left[level], label[node]);
             add(node, node + 1, mask);
             node++;
         }
     }
 
-    private static int leftBehind(Uniform uniform, int left, byte value) {
-        if (left == Integer.MAX_VALUE || (value & 0xC0) == 0x80) {
-            return value >= 0 && !uniform.contains(Characters.classOf(value)) ? -1 : left;
+    /** How much of the run is left behind one more byte. */
+    private static int leftBehind(Roaming roaming, int left, byte value) {
+        if ((value & 0xC0) == 0x80) {
+            return left;
         }
-        return uniform.contains(Characters.classOf(value & 0xFF)) ? left - 1 : -1;
+        if (!roaming.contains(Characters.classOf(value & 0xFF))) {
+            return -1;
+        }
+        return left == Roaming.ENDLESS ? left : left - 1;
     }
 
     /** Adds the tokens of the nodes from {@code node} up to {@code to}. */

@@ -5,7 +5,6 @@ import dev.strata.tokenizer.TokenizerFixtures;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.function.Supplier;
 
 /**
  * Measures masks on the whole Qwen3 vocabulary. Run its main method, with a number of rounds if 30 are not wanted, and the part of a case's
@@ -14,15 +13,24 @@ import java.util.function.Supplier;
 public final class GrammarBenchmark {
     private GrammarBenchmark() {}
 
-    private record Case(String name, String schema, String answer) {
+    /** @param schema a schema, a grammar, or "json" and "xml" for calls of tools */
+    record Case(String name, String schema, String answer) {
         GrammarMachine machine(GrammarVocabulary vocabulary) {
-            return schema.startsWith("root ::=")
-                    ? new GrammarMachine(GbnfParser.parse(schema), vocabulary)
-                    : Grammars.schema(schema, vocabulary);
+            if (schema.startsWith("root ::=")) {
+                return new GrammarMachine(GbnfParser.parse(schema), vocabulary);
+            }
+            return schema.startsWith("{")
+                    ? Grammars.schema(schema, vocabulary)
+                    : tools(schema.equals("xml"), vocabulary);
+        }
+
+        @Override
+        public String toString() {
+            return name;
         }
     }
 
-    private static final List<Case> CASES = List.of(
+    static final List<Case> CASES = List.of(
             new Case(
                     "person",
                     "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"},\"age\":{\"type\":\"integer\",\"minimum\":0,\"maximum\":150},\"email\":{\"type\":\"string\"},\"tags\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"active\":{\"type\":\"boolean\"}},\"required\":[\"name\",\"age\",\"email\",\"tags\",\"active\"],\"additionalProperties\":false}",
@@ -88,12 +96,10 @@ public final class GrammarBenchmark {
             new Case(
                     "grammar",
                     "root ::= line+\nline ::= [0-9]{1,3} \". \" word (\" \" word)* \": \" text \"\\n\"\nword ::= [A-Za-z]+\ntext ::= [^\\n]*",
-                    "1. First of all: some words about it, as they come\n2. Second: 12 % of \"all\" is enough\n"));
-
-    private static final List<Case> TOOLS = List.of(
+                    "1. First of all: some words about it, as they come\n2. Second: 12 % of \"all\" is enough\n"),
             new Case(
                     "tools",
-                    "",
+                    "json",
                     "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Frankfurt am Main\", \"days\": 3, \"units\": \"C\"}}\n</tool_call>\n<tool_call>\n{\"name\": \"search_files\", \"arguments\": {\"path\": \"/srv/data\", \"query\": \"masks of tokens\", \"most\": 25}}\n</tool_call>"),
             new Case(
                     "tools, xml",
@@ -134,24 +140,19 @@ public final class GrammarBenchmark {
         long start = System.nanoTime();
         GrammarVocabulary vocabulary = GrammarVocabulary.of(tokenizer);
         System.out.printf(Locale.ROOT, "vocabulary index: %.0f ms%n", (System.nanoTime() - start) / 1e6);
-        List<Case> cases = new java.util.ArrayList<>(CASES);
-        cases.addAll(TOOLS);
-        Round[][] measured = new Round[cases.size()][rounds];
+        Round[][] measured = new Round[CASES.size()][rounds];
         double[] apply = new double[rounds];
         for (int round = 0; round < rounds; round++) {
             apply[round] = apply(vocabulary, CASES.getFirst());
             for (int index = 0; index < measured.length; index++) {
-                Case one = cases.get(index);
-                measured[index][round] = TOOLS.contains(one)
-                        ? round(() -> tools(one.schema.equals("xml"), vocabulary), one.answer, tokenizer)
-                        : round(() -> one.machine(vocabulary), one.answer, tokenizer);
+                measured[index][round] = round(CASES.get(index), vocabulary);
             }
         }
         System.out.printf(Locale.ROOT, "putting a mask on logits: %.1f us%n", apply[rounds / 2]);
         System.out.println(
                 "microseconds; of each token the median of the rounds' second half; first: its first mask, a new machine each round");
         for (int index = 0; index < measured.length; index++) {
-            report(cases.get(index), measured[index], tokenizer, cases.get(index).name.contains(shown));
+            report(CASES.get(index), measured[index], tokenizer, CASES.get(index).name.contains(shown));
         }
     }
 
@@ -200,10 +201,11 @@ public final class GrammarBenchmark {
         return sorted[sorted.length / 2];
     }
 
-    private static Round round(Supplier<GrammarMachine> compiler, String answer, Tokenizer tokenizer) {
-        int[] tokens = tokenizer.encode(answer, false);
+    private static Round round(Case one, GrammarVocabulary vocabulary) {
+        Tokenizer tokenizer = vocabulary.tokenizer();
+        int[] tokens = tokenizer.encode(one.answer, false);
         long start = System.nanoTime();
-        GrammarMachine machine = compiler.get();
+        GrammarMachine machine = one.machine(vocabulary);
         double compile = (System.nanoTime() - start) / 1e3;
         return new Round(
                 compile, run(machine, tokens, tokenizer), run(machine, tokens, tokenizer), machine.states());
