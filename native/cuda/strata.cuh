@@ -20,8 +20,6 @@ typedef unsigned long long u64;
 // The same for blocks that have a multiprocessor to themselves.
 #define STRATA_KERNEL_ALONE(threads, name, ...) \
     extern "C" __global__ void __launch_bounds__(threads, 1) name(__VA_ARGS__)
-// A function that kernels share instead of each having a copy.
-#define STRATA_SHARED_FUNCTION static __device__ __noinline__
 #define STRATA_DYNAMIC_SHARED(name) extern __shared__ __align__(128) u8 name[]
 #define STRATA_TABLE static __device__ const
 #endif
@@ -173,35 +171,6 @@ STRATA_INLINE void release_next_kernel() {
 #endif
 }
 
-#endif
-
-// One warp's or one block's word to all other blocks of the launch that its work so far is done, and a look at how many such words there were.
-#ifdef STRATA_EMULATED
-STRATA_INLINE void arrive_at(int* counter) { ++*counter; }
-STRATA_INLINE int arrived_at(const int* counter) {
-    emulator::yield();
-    return *counter;
-}
-STRATA_INLINE void barrier_of_part(int number, int threads) { emulator::meet(number, threads); }
-STRATA_INLINE u64 cycles() { return 0; }
-STRATA_INLINE u64 nanoseconds() { return 0; }
-#else
-STRATA_INLINE void arrive_at(int* counter) { asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(counter) : "memory"); }
-STRATA_INLINE int arrived_at(const int* counter) {
-    int value;
-    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
-    return value;
-}
-STRATA_INLINE void barrier_of_part(int number, int threads) {
-    asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
-}
-// Of this multiprocessor's clock and of the card's.
-STRATA_INLINE u64 cycles() { return (u64)clock64(); }
-STRATA_INLINE u64 nanoseconds() {
-    u64 value;
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(value));
-    return value;
-}
 #endif
 
 // Memory that another block of the running launch wrote, and what makes this thread's writes visible to other blocks before later ones.

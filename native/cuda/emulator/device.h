@@ -1,8 +1,7 @@
 // The device side of the emulator: what nvcc's built-in names mean when a kernel is compiled for the host.
 //
 // One block runs at a time on one host thread; its threads are fibers that give way at barriers and warp exchanges. Shared memory
-// is static storage. A barrier that not all live threads of a warp or block reach ends the process with a message. Blocks of a cooperative
-// launch all live at once and take turns when one of their threads waits for another block.
+// is static storage. A barrier that not all live threads of a warp or block reach ends the process with a message.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +16,7 @@
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __restrict__ __restrict
-// Shared variables lie together, so that blocks that live at the same time can take turns with them.
-#define __shared__ static __attribute__((section("strata_shared")))
+#define __shared__ static
 #define __align__(n) __attribute__((aligned(n)))
 #define __launch_bounds__(...)
 #define __grid_constant__
@@ -33,10 +31,6 @@ struct Triple {
 extern Triple thread_index, block_index, block_size, grid_size;
 
 void block_barrier();
-// Lets other threads run, and other blocks of a cooperative launch.
-void yield();
-// A barrier of `threads` threads of a block.
-void meet(int number, int threads);
 // Publishes `bytes` of this lane and returns the 32 lanes' values, `stride` apart. All live lanes of the warp take part.
 const unsigned char* exchange(const void* value, int bytes);
 constexpr int STRIDE = 64;
@@ -89,11 +83,11 @@ struct Caller {
 
 struct Registration {
     Registration(const char* name, void* kernel, void (*call)(void*, const unsigned char*), size_t argument_bytes,
-                 size_t first_argument, int threads);
+                 size_t first_argument);
     template <class... A>
-    Registration(const char* name, void (*kernel)(A...), int threads)
+    Registration(const char* name, void (*kernel)(A...))
         : Registration(name, reinterpret_cast<void*>(kernel), &Caller<A...>::call, Caller<A...>::bytes(),
-                       Caller<A...>::first(), threads) {}
+                       Caller<A...>::first()) {}
 };
 
 }  // namespace emulator
@@ -106,11 +100,10 @@ struct Registration {
 
 #define STRATA_KERNEL(threads, name, ...)                              \
     static void name(__VA_ARGS__);                                     \
-    static ::emulator::Registration register_##name(#name, &name, threads); \
+    static ::emulator::Registration register_##name(#name, &name); \
     static void name(__VA_ARGS__)
 #define STRATA_KERNEL_ALONE STRATA_KERNEL
 #define STRATA_DYNAMIC_SHARED(name) unsigned char* name = ::emulator::dynamic_shared()
-#define STRATA_SHARED_FUNCTION static
 #define STRATA_TABLE static const
 #define STRATA_INLINE_EMULATED static inline
 

@@ -30,7 +30,6 @@ struct Kernel {
     void* kernel;
     void (*call)(void*, const unsigned char*);
     size_t argument_bytes, first_argument;
-    int threads;
 };
 
 std::map<std::string, Kernel>& kernels() {
@@ -85,8 +84,8 @@ void submit(Stream* stream, std::function<void()> work) {
 }  // namespace
 
 emulator::Registration::Registration(const char* name, void* kernel, void (*call)(void*, const unsigned char*),
-                                     size_t argument_bytes, size_t first_argument, int threads) {
-    kernels()[name] = Kernel{name, kernel, call, argument_bytes, first_argument, threads};
+                                     size_t argument_bytes, size_t first_argument) {
+    kernels()[name] = Kernel{name, kernel, call, argument_bytes, first_argument};
 }
 
 extern "C" {
@@ -289,25 +288,14 @@ int cuTensorMapEncodeTiled(void* map, int, unsigned rank, void* values, const un
     std::memcpy(map, words, sizeof words);
     return SUCCESS;
 }
-int cuFuncGetAttribute(int* value, int attribute, void* function) {
-    if (attribute != 0) {  // the most threads of a block
-        return INVALID_VALUE;
-    }
-    *value = static_cast<Kernel*>(function)->threads;
-    return SUCCESS;
-}
 int cuFuncSetAttribute(void*, int, int) { return SUCCESS; }
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int, size_t) {
     *blocks = 1;
     return SUCCESS;
 }
 
-}  // extern "C"
-
-namespace {
-
-int launch_kernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                  unsigned shared, void* stream, void** extra, bool cooperative) {
+int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, void* stream, void**, void** extra) {
     if (!has_context) {
         return INVALID_CONTEXT;
     }
@@ -328,39 +316,21 @@ int launch_kernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigne
         return INVALID_VALUE;
     }
     Launch launch{kernel.name, kernel.kernel, kernel.call, std::vector<unsigned char>(buffer, buffer + bytes),
-                  {gx, gy, gz}, {bx, by, bz}, shared, cooperative};
+                  {gx, gy, gz}, {bx, by, bz}, shared};
     submit(static_cast<Stream*>(stream), [launch] {
         emulator::run(launch);
         check_guards(launch.name.c_str());
     });
     return SUCCESS;
 }
-
-}  // namespace
-
-extern "C" {
-
-int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                   unsigned shared, void* stream, void**, void** extra) {
-    return launch_kernel(function, gx, gy, gz, bx, by, bz, shared, stream, extra, false);
-}
-struct LaunchAttribute {
-    int id, unused;
-    int value, rest[15];
-};
 struct LaunchConfiguration {
     unsigned gx, gy, gz, bx, by, bz, shared;
     void* stream;
     void* attributes;
     unsigned attribute_count;
 };
-int cuLaunchKernelEx(const LaunchConfiguration* c, void* function, void**, void** extra) {
-    bool cooperative = false;
-    for (unsigned i = 0; i < c->attribute_count; i++) {
-        const LaunchAttribute& attribute = static_cast<const LaunchAttribute*>(c->attributes)[i];
-        cooperative |= attribute.id == 2 && attribute.value != 0;
-    }
-    return launch_kernel(function, c->gx, c->gy, c->gz, c->bx, c->by, c->bz, c->shared, c->stream, extra, cooperative);
+int cuLaunchKernelEx(const LaunchConfiguration* c, void* function, void** parameters, void** extra) {
+    return cuLaunchKernel(function, c->gx, c->gy, c->gz, c->bx, c->by, c->bz, c->shared, c->stream, parameters, extra);
 }
 
 int cuStreamBeginCapture_v2(void* stream, int) {

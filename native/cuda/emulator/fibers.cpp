@@ -10,9 +10,6 @@
 #include <map>
 #include <vector>
 
-// Where the linker puts shared variables.
-extern "C" unsigned char __start_strata_shared[], __stop_strata_shared[];
-
 // Saves the callee-saved registers and the stack pointer of one fiber and takes up another.
 extern "C" void strata_switch(void** save, void* load);
 
@@ -41,16 +38,13 @@ struct Warp {
 std::vector<Fiber> fibers;
 std::vector<Warp> warps;
 std::vector<unsigned char> shared_memory;
-// The block whose turn it is, of those that live at the same time, and their shared variables while they are not running.
-unsigned living_block;
-std::vector<std::vector<unsigned char>> put_away;
 
 // Barriers of part of a block: threads that have come, meetings that are over.
 struct Meeting {
     int come = 0;
     unsigned over = 0;
 };
-std::map<std::pair<unsigned, int>, Meeting> meetings;
+std::map<int, Meeting> meetings;
 std::map<const void*, int> missing;
 constexpr long MOST_ROUNDS = 10000000;
 void* scheduler_stack_pointer;
@@ -146,69 +140,39 @@ void run_warp(unsigned first, unsigned end) {
     }
 }
 
-// One round of a block's threads: each until it waits. Whether any is left; `others` tells whether one waits for another than the barrier.
-bool round(unsigned first, unsigned threads, bool& others) {
-    unsigned waiting = 0, giving_way = 0;
-    for (unsigned warp = first; warp < first + threads; warp += 32) {
-        run_warp(warp, std::min(warp + 32, first + threads));
-    }
-    for (unsigned i = first; i < first + threads; i++) {
-        waiting += fibers[i].wait == Wait::BLOCK;
-        giving_way += fibers[i].wait == Wait::OTHERS;
-    }
-    others = giving_way != 0;
-    Wait over = others ? Wait::OTHERS : Wait::BLOCK;
-    for (unsigned i = first; i < first + threads; i++) {
-        if (fibers[i].wait == over) {
-            fibers[i].wait = Wait::NONE;
-        }
-    }
-    return waiting + giving_way != 0;
-}
-
-// Blocks take turns: each runs until one of its threads waits for somebody.
-void run_living(unsigned blocks, unsigned threads) {
-    const size_t bytes = __stop_strata_shared - __start_strata_shared;
-    std::vector<bool> done(blocks);
-    put_away.assign(blocks, std::vector<unsigned char>(bytes, 0xcd));
-    for (unsigned i = 0; i < blocks * threads; i++) {
-        prepare(fibers[i], i % threads);
-    }
-    missing.clear();
-    meetings.clear();
-    unsigned left = blocks;
-    for (long rounds = 0; left > 0; rounds++) {
-        if (rounds > MOST_ROUNDS) {
-            stuck("blocks that wait for each other");
-        }
-        for (unsigned block = 0; block < blocks; block++) {
-            if (done[block]) {
-                continue;
-            }
-            living_block = block;
-            block_index = {block, 0, 0};
-            std::memcpy(__start_strata_shared, put_away[block].data(), bytes);
-            bool others = false;
-            while (round(block * threads, threads, others) && !others) {
-            }
-            done[block] = !others;
-            left -= !others;
-            std::memcpy(put_away[block].data(), __start_strata_shared, bytes);
-        }
-    }
-    living_block = 0;
-}
-
 void run_block(unsigned threads) {
     for (unsigned i = 0; i < threads; i++) {
         prepare(fibers[i], i);
     }
     missing.clear();
     meetings.clear();
-    bool others = false;
-    for (long rounds = 0; round(0, threads, others); rounds += others) {
-        if (rounds > MOST_ROUNDS) {
-            stuck("threads that wait for each other");
+    for (long rounds = 0;; rounds++) {
+        unsigned waiting = 0, giving_way = 0;
+        for (unsigned first = 0; first < threads; first += 32) {
+            run_warp(first, std::min(first + 32, threads));
+        }
+        for (unsigned i = 0; i < threads; i++) {
+            waiting += fibers[i].wait == Wait::BLOCK;
+            giving_way += fibers[i].wait == Wait::OTHERS;
+        }
+        if (giving_way != 0) {
+            if (rounds > MOST_ROUNDS) {
+                stuck("threads that wait for each other");
+            }
+            for (unsigned i = 0; i < threads; i++) {
+                if (fibers[i].wait == Wait::OTHERS) {
+                    fibers[i].wait = Wait::NONE;
+                }
+            }
+            continue;
+        }
+        if (waiting == 0) {
+            return;
+        }
+        for (unsigned i = 0; i < threads; i++) {
+            if (fibers[i].wait == Wait::BLOCK) {
+                fibers[i].wait = Wait::NONE;
+            }
         }
     }
 }
@@ -230,7 +194,7 @@ const unsigned char* exchange(const void* value, int bytes) {
 void yield() { give_way(Wait::OTHERS); }
 
 void meet(int number, int threads) {
-    Meeting& meeting = meetings[{living_block, number}];
+    Meeting& meeting = meetings[number];
     unsigned before = meeting.over;
     if (++meeting.come == threads) {
         meeting.come = 0;
@@ -245,7 +209,7 @@ void meet(int number, int threads) {
 int& missing_bytes(const void* barrier) { return missing[barrier]; }
 
 unsigned char* dynamic_shared() {
-    uintptr_t base = reinterpret_cast<uintptr_t>(shared_memory.data()) + living_block * (running->shared_bytes + 1280);
+    uintptr_t base = reinterpret_cast<uintptr_t>(shared_memory.data());
     return reinterpret_cast<unsigned char*>((base + 1023) / 1024 * 1024);
 }
 
@@ -254,21 +218,13 @@ void run(const Launch& launch) {
     block_size = launch.block;
     grid_size = launch.grid;
     unsigned threads = launch.block.x * launch.block.y * launch.block.z;
-    unsigned blocks = launch.cooperative ? launch.grid.x : 1;
-    if (fibers.size() < blocks * threads) {
-        fibers.resize(blocks * threads);
+    if (fibers.size() < threads) {
+        fibers.resize(threads);
     }
-    if (warps.size() < blocks * ((threads + 31) / 32)) {
-        warps.resize(blocks * ((threads + 31) / 32));
+    if (warps.size() < (threads + 31) / 32) {
+        warps.resize((threads + 31) / 32);
     }
-    shared_memory.assign(blocks * (launch.shared_bytes + 1280), 0xcd);
-    if (launch.cooperative) {
-        if (launch.grid.y * launch.grid.z != 1 || threads % 32 != 0) {
-            stuck("a cooperative grid of several dimensions or of parts of warps");
-        }
-        run_living(blocks, threads);
-        return;
-    }
+    shared_memory.assign(launch.shared_bytes + 1280, 0xcd);
     for (unsigned z = 0; z < launch.grid.z; z++) {
         for (unsigned y = 0; y < launch.grid.y; y++) {
             for (unsigned x = 0; x < launch.grid.x; x++) {

@@ -19,6 +19,9 @@ struct Barrier {
     uint16_t phase, unused;
 };
 
+// Lets other threads run.
+void yield();
+void meet(int number, int threads);
 int& missing_bytes(const void* barrier);
 }  // namespace emulator
 

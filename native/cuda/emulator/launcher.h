@@ -15,7 +15,6 @@ struct Launch {
     std::vector<unsigned char> arguments;
     Triple grid, block;
     size_t shared_bytes;
-    bool cooperative;
 };
 
 void run(const Launch& launch);

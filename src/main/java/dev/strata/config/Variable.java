@@ -39,9 +39,9 @@ public enum Variable {
             "highest instruction set that the CPU kernels may use; unset: what the processor has"),
     DECODE_FORM(
             "STRATA_DECODE_FORM",
-            Values.Choice.of("auto", "separate", "fused", "persistent"),
+            Values.Choice.of("auto", "separate", "fused"),
             "auto",
-            "CUDA backend: how passes of few rows are launched: a kernel for every operation, kernels that do several each, or one kernel that stays; auto: what was measured to be the fastest"),
+            "CUDA backend: how passes of few rows are launched: a kernel for every operation, or kernels that do several each; auto: what was measured to be the fastest"),
     HEAP(
             "STRATA_HEAP",
             new Values.Text("a size such as 2g"),

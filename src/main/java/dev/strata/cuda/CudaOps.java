@@ -41,7 +41,6 @@ final class CudaOps implements Ops, AutoCloseable {
     private final RopeTables ropes;
     private final HeldStates held = new HeldStates();
     private final DecodeForms forms;
-    private final @Nullable DecodePrograms programs;
     private final CudaPasses passes;
     private final Kernel nothing;
     private final SampleKernels samples;
@@ -81,13 +80,8 @@ final class CudaOps implements Ops, AutoCloseable {
         this.types = new StoredTypes(kernels);
         this.activations = new Activations(launcher, scratch, kernels);
         this.forms = new DecodeForms(options);
-        this.programs =
-                forms.persistent() ? new DecodePrograms(device, stream, kernels, scratch, staging, options) : null;
-        if (programs != null) {
-            launcher.record(programs);
-        }
         this.passes = new CudaPasses(
-                device, stream, launcher, scratch, step, chunk, held, activations, options, forms, programs);
+                device, stream, launcher, scratch, step, chunk, held, activations, options, forms);
         int processors = device.multiprocessors();
         // Behind what the kernels declare themselves.
         int sharedBytes = device.sharedMemoryOfABlock() - (8 << 10);
@@ -498,13 +492,6 @@ final class CudaOps implements Ops, AutoCloseable {
         return started;
     }
 
-    /** Clocks of the phases of later passes, which are not captured then; null for none. Only in the form that has phases. */
-    void timePhases(@Nullable PhaseTimes target) {
-        if (programs != null) {
-            programs.time(target);
-        }
-    }
-
     /** Ends timing. */
     void stopTiming() {
         launcher.time(null);
@@ -516,12 +503,7 @@ final class CudaOps implements Ops, AutoCloseable {
         memoryMade();
     }
 
-    /** Programs of phases launched or captured so far. */
-    long programs() {
-        return programs == null ? 0 : programs.launches();
-    }
-
-    /** Kernels launched or captured so far, phases too. */
+    /** Kernels launched or captured so far. */
     long launches() {
         return launcher.launches();
     }
@@ -537,9 +519,6 @@ final class CudaOps implements Ops, AutoCloseable {
     @Override
     public void close() {
         stream.synchronize();
-        if (programs != null) {
-            programs.close();
-        }
         passes.close();
         uploads.close();
         scratch.close();

@@ -13,7 +13,6 @@ import java.util.function.Consumer;
  * @param graphs whether passes of few rows are captured and replayed
  * @param overlap whether a kernel may be launched while the one before it drains (cards from compute capability 9.0 on)
  * @param form how passes of few rows are launched
- * @param decodeBlocks blocks of {@link DecodeForm#PERSISTENT}; 0: one for every multiprocessor
  * @param tensorCores which products of tiles prompts use
  * @param driver the driver library, when it is not the system's {@code libcuda.so.1}
  * @param toolkit a folder to look for libcudart in first
@@ -26,7 +25,6 @@ public record CudaOptions(
         boolean graphs,
         boolean overlap,
         DecodeForm form,
-        int decodeBlocks,
         TensorCores tensorCores,
         Optional<Path> driver,
         Optional<Path> toolkit) {
@@ -39,7 +37,6 @@ public record CudaOptions(
                 true,
                 true,
                 DecodeForm.AUTO,
-                0,
                 TensorCores.AUTO,
                 Optional.empty(),
                 Optional.empty());
@@ -73,10 +70,6 @@ public record CudaOptions(
         return with(options -> options.form = value);
     }
 
-    public CudaOptions withDecodeBlocks(int value) {
-        return with(options -> options.decodeBlocks = value);
-    }
-
     public CudaOptions withDriver(Path library) {
         return with(options -> options.driver = Optional.of(library));
     }
@@ -97,7 +90,6 @@ public record CudaOptions(
                 changed.graphs,
                 changed.overlap,
                 changed.form,
-                changed.decodeBlocks,
                 changed.tensorCores,
                 changed.driver,
                 changed.toolkit);
@@ -112,7 +104,6 @@ public record CudaOptions(
         boolean graphs;
         boolean overlap;
         DecodeForm form;
-        int decodeBlocks;
         TensorCores tensorCores;
         Optional<Path> driver;
         Optional<Path> toolkit;
@@ -125,7 +116,6 @@ public record CudaOptions(
             graphs = options.graphs;
             overlap = options.overlap;
             form = options.form;
-            decodeBlocks = options.decodeBlocks;
             tensorCores = options.tensorCores;
             driver = options.driver;
             toolkit = options.toolkit;

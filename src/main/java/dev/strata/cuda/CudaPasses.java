@@ -27,7 +27,6 @@ final class CudaPasses implements AutoCloseable {
     private final Activations activations;
     private final CudaOptions options;
     private final DecodeForms forms;
-    private final @Nullable DecodePrograms programs;
     private final PassGraphs graphs;
     private final CudaEvent finished = CudaEvent.create();
     private final Map<ExpertPlacement, Integer> placements = new LinkedHashMap<>();
@@ -44,8 +43,7 @@ final class CudaPasses implements AutoCloseable {
             HeldStates held,
             Activations activations,
             CudaOptions options,
-            DecodeForms forms,
-            @Nullable DecodePrograms programs) {
+            DecodeForms forms) {
         this.device = device;
         this.stream = stream;
         this.launcher = launcher;
@@ -56,8 +54,7 @@ final class CudaPasses implements AutoCloseable {
         this.activations = activations;
         this.options = options;
         this.forms = forms;
-        this.programs = programs;
-        this.graphs = new PassGraphs(stream, scratch, held, programs);
+        this.graphs = new PassGraphs(stream, scratch, held);
     }
 
     /** @param layer one of those that the placement places */
@@ -121,8 +118,7 @@ final class CudaPasses implements AutoCloseable {
             held.begin();
         }
         launcher.overlap(batch.rows() <= MOST_OVERLAPPED_ROWS && !launcher.timing());
-        boolean timing = launcher.timing() || (programs != null && programs.timing());
-        boolean graph = options.graphs() && !timing && PassGraphs.suits(batch, step);
+        boolean graph = options.graphs() && !launcher.timing() && PassGraphs.suits(batch, step);
         forms.missingExperts(missingExperts());
         int form = forms.fused() ? FUSED_FORM : 0;
         for (ExpertPlacement placement : placements.keySet()) {
@@ -140,9 +136,9 @@ final class CudaPasses implements AutoCloseable {
                         step.contextBucket(),
                         batch.hold(),
                         scratch.generation() + step.generation() + memoryGeneration + chunk.generation() + form);
-                graphs.run(graphKey, () -> whole(body));
+                graphs.run(graphKey, body);
             } else {
-                whole(body);
+                body.run();
             }
         } finally {
             placements.keySet().forEach(placement -> placement.endPass(stream));
@@ -150,23 +146,6 @@ final class CudaPasses implements AutoCloseable {
             described = null;
         }
         activations.forget();
-    }
-
-    /** The body with what it left to be launched. */
-    private void whole(Runnable body) {
-        boolean done = false;
-        try {
-            body.run();
-            done = true;
-        } finally {
-            if (programs != null) {
-                if (done) {
-                    programs.flush();
-                } else {
-                    programs.drop();
-                }
-            }
-        }
     }
 
     /** Whether the running pass is being captured. */

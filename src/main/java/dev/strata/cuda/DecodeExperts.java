@@ -61,14 +61,8 @@ final class DecodeExperts {
     void route(RouterShape shape, Weight router, NormedRows in, Tensor logits, Routing routing) {
         Tensor rows = in.rows();
         int slot = DecodeShapes.slot(router.rowBytes());
-        int phaseBytes =
-                2304 + 128 * DecodeShapes.groups(router.inputs()) * Math.min(rows.rows(), DecodeShapes.ROWS) + slot;
-        Tensor norm = in.weight();
         long arrivals = scratch.zeroed("arrivals at routers", 4L * DecodeShapes.MOST_ROWS);
         launcher.begin()
-                .reads(router.address(), router.rowBytes() * router.outputs())
-                .reads(norm == null ? 0 : norm.address(), norm == null ? 0 : 4L * norm.columns())
-                .phaseBytes(Math.max(0, phaseBytes - routeBytes(router)))
                 .address(router.address())
                 .address(router.rowBytes())
                 .integer(types.code(router.type()))
@@ -76,7 +70,7 @@ final class DecodeExperts {
                 .integer(slot)
                 .integer(DecodeShapes.aligned(ROUTED_AT_ONCE * slot))
                 .tensor(rows)
-                .tensor(norm)
+                .tensor(in.weight())
                 .real(in.epsilon())
                 .integer(rows.columns())
                 .integer(shape.experts())
@@ -157,9 +151,6 @@ final class DecodeExperts {
             widest = Math.max(widest, shared.gate().outputs());
         }
         launcher.begin()
-                .phaseBytes(1408
-                        + (Math.min(rows, DecodeShapes.ROWS) - 1)
-                                * (2 * DecodeShapes.stride(columns) + 4 * DecodeShapes.groups(columns)))
                 .address(table)
                 .address(routing.ids().address())
                 .integer(pairs)
@@ -287,7 +278,6 @@ final class DecodeExperts {
         int warps = routing.used() + (shared == null ? 0 : 1);
         int columns = layout.intermediate();
         launcher.begin()
-                .phaseBytes(2560)
                 .address(table)
                 .address(routing.ids().address())
                 .tensor(routing.weights())

@@ -7,7 +7,5 @@ public enum DecodeForm {
     /** A kernel for every operation. */
     SEPARATE,
     /** Kernels that do several operations each. */
-    FUSED,
-    /** The work of the fused kernels by blocks that stay, in as few launches as there are runs of such work. */
-    PERSISTENT
+    FUSED
 }

@@ -30,12 +30,7 @@ final class DecodeForms {
                 && switch (options.form()) {
                     case AUTO -> recurrent || missing;
                     case SEPARATE -> false;
-                    case FUSED, PERSISTENT -> true;
+                    case FUSED -> true;
                 };
-    }
-
-    /** Whether those are phases of one that stays. */
-    boolean persistent() {
-        return options.form() == DecodeForm.PERSISTENT && fused();
     }
 }

@@ -13,9 +13,6 @@ final class DecodeProducts {
 
     private static final int MOST_STREAMS = 4;
 
-    /** Sums of warps, which a kernel declares itself. */
-    private static final int PHASE_BYTES = 8448;
-
     private final Launcher launcher;
     private final Scratch scratch;
     private final StoredTypes types;
@@ -181,8 +178,7 @@ final class DecodeProducts {
 
     private void matrix(Weight weight, Tensor out, int firstBlock, ProductMode mode, float scale) {
         long pieceBytes = DecodeShapes.pieceBytes(weight);
-        launcher.reads(weight.address(), weight.rowBytes() * weight.outputs())
-                .address(weight.address())
+        launcher.address(weight.address())
                 .tensor(out)
                 .address(weight.rowBytes())
                 .integer(weight.outputs())
@@ -205,14 +201,9 @@ final class DecodeProducts {
             long normFactors,
             int blocks) {
         Tensor rows = in.rows();
-        Tensor norm = in.weight();
-        if (norm != null) {
-            launcher.reads(norm.address(), 4L * norm.columns());
-        }
-        launcher.phaseBytes(PHASE_BYTES)
-                .integer(count)
+        launcher.integer(count)
                 .tensor(rows)
-                .tensor(norm)
+                .tensor(in.weight())
                 .real(in.epsilon())
                 .integer(parts)
                 .integer(rows.rows())

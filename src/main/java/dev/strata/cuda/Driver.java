@@ -35,7 +35,6 @@ final class Driver {
     private static final int NON_BLOCKING = 1;
     private static final int DISABLE_TIMING = 2;
     private static final int CAPTURE_THREAD_LOCAL = 1;
-    private static final int MAX_THREADS_OF_A_BLOCK = 0;
     private static final int MAX_DYNAMIC_SHARED = 8;
     private static final int PREFERRED_SHARED_CARVEOUT = 9;
     private static final int MAX_SHARED_CARVEOUT = 100;
@@ -319,17 +318,6 @@ final class Driver {
                 "cuFuncSetAttribute",
                 name,
                 bytes + " bytes of shared memory");
-    }
-
-    /** The most threads that a block of the kernel may have. */
-    static int threads(long function, String name) {
-        int[] value = new int[1];
-        check(
-                cudart.cuFuncGetAttribute(
-                        value, MAX_THREADS_OF_A_BLOCK, new CUfunc_st(new SegmentPointer(function, 0))),
-                "cuFuncGetAttribute",
-                name);
-        return value[0];
     }
 
     /** Asks for as much shared memory in a multiprocessor as it can have, whatever one launch needs. */

@@ -79,17 +79,6 @@ final class Kernels implements AutoCloseable {
         return kernel;
     }
 
-    /** Threads of a block of the kernel of this name. */
-    int threads(String name) {
-        for (long module : modules) {
-            long function = Driver.function(module, name);
-            if (function != 0) {
-                return Driver.threads(function, name);
-            }
-        }
-        throw new DeviceException(DeviceException.Kind.UNSUPPORTED, "there is no kernel " + name + " for this card");
-    }
-
     /** A kernel that asks for more than the usual 48 KiB of shared memory. */
     Kernel get(String name, int sharedBytes) {
         Kernel kernel = get(name);

@@ -17,12 +17,10 @@ import org.jspecify.annotations.Nullable;
 final class Launcher implements AutoCloseable {
     private static final int ARGUMENT_BYTES = 1024;
     private static final int MATRIX_BYTES = 128;
-    private static final int COOPERATIVE = 2;
     private static final int PROGRAMMATIC_STREAM_SERIALIZATION = 6;
 
     // CUlaunchConfig: grid x, y, z, block x, y, z, shared bytes, (4 free), stream, attributes, attribute count
     private static final int CONFIGURATION_BYTES = 56;
-    private static final int ATTRIBUTE_COUNT_AT = 48;
     private static final int ATTRIBUTE_BYTES = 72;
 
     private final Arena arena = Arena.ofShared();
@@ -36,23 +34,11 @@ final class Launcher implements AutoCloseable {
     private long offset;
     private long launches;
     private @Nullable KernelTimes times;
-    private @Nullable DecodePrograms programs;
     private @Nullable Predicate<String> replaced;
     private @Nullable Kernel replacement;
 
     /** @param canOverlap whether {@link #overlap} has any effect */
     Launcher(CudaStream stream, boolean canOverlap) {
-        this(stream.handle(), canOverlap, PROGRAMMATIC_STREAM_SERIALIZATION);
-    }
-
-    /** A launcher of grids whose blocks all live at once. */
-    static Launcher cooperative(CudaStream stream) {
-        Launcher launcher = new Launcher(stream.handle(), true, COOPERATIVE);
-        launcher.overlap(true);
-        return launcher;
-    }
-
-    private Launcher(long stream, boolean canOverlap, int attributeKind) {
         this.canOverlap = canOverlap;
         MemorySegment extra = arena.allocate(5 * 8L, 8);
         extra.setAtIndex(JAVA_LONG, 0, 1); // CU_LAUNCH_PARAM_BUFFER_POINTER
@@ -60,41 +46,17 @@ final class Launcher implements AutoCloseable {
         extra.setAtIndex(JAVA_LONG, 2, 2); // CU_LAUNCH_PARAM_BUFFER_SIZE
         extra.setAtIndex(JAVA_LONG, 3, size.address());
         MemorySegment attribute = arena.allocate(ATTRIBUTE_BYTES, 8);
-        attribute.set(JAVA_INT, 0, attributeKind);
+        attribute.set(JAVA_INT, 0, PROGRAMMATIC_STREAM_SERIALIZATION);
         attribute.set(JAVA_INT, 8, 1);
-        configuration.set(JAVA_LONG, 32, stream);
+        configuration.set(JAVA_LONG, 32, stream.handle());
         configuration.set(JAVA_LONG, 40, attribute.address());
         this.configurationHandle = Driver.configurationHandle(configuration);
         this.extraHandle = Driver.pointersHandle(extra);
     }
 
-    /** Launches of kernels that are phases too go to {@code target}, until something else is launched or queued. */
-    void record(DecodePrograms target) {
-        programs = target;
-    }
-
-    /** Says which memory the launch reads whatever was computed before it: a phase may ask for it early. */
-    Launcher reads(long address, long bytes) {
-        if (programs != null) {
-            programs.reads(address, bytes);
-        }
-        return this;
-    }
-
-    /** Shared memory that the launch takes as a phase, beside what it takes as a kernel. */
-    Launcher phaseBytes(int bytes) {
-        if (programs != null) {
-            programs.phaseBytes(bytes);
-        }
-        return this;
-    }
-
     /** Starts the arguments of a launch; those of one that was given up are dropped. */
     Launcher begin() {
         offset = 0;
-        if (programs != null) {
-            programs.begin();
-        }
         return this;
     }
 
@@ -170,21 +132,10 @@ final class Launcher implements AutoCloseable {
             return;
         }
         size.set(JAVA_LONG, 0, offset);
-        long argumentBytes = offset;
         offset = 0;
         if (gridX <= 0 || gridY <= 0 || gridZ <= 0 || gridX > Integer.MAX_VALUE) {
             throw new IllegalArgumentException(
                     kernel.name() + " launched with a grid of " + gridX + " x " + gridY + " x " + gridZ);
-        }
-        DecodePrograms target = programs;
-        boolean alone = false;
-        if (target != null) {
-            if (times == null && target.add(kernel, (int) gridX, gridY, gridZ, sharedBytes, arguments, argumentBytes)) {
-                launches++;
-                return;
-            }
-            target.flush();
-            alone = target.takeLaunched();
         }
         configuration.set(JAVA_INT, 0, (int) gridX);
         configuration.set(JAVA_INT, 4, gridY);
@@ -197,13 +148,7 @@ final class Launcher implements AutoCloseable {
         if (timed != null) {
             timed.before(kernel);
         }
-        int attributes = configuration.get(JAVA_INT, ATTRIBUTE_COUNT_AT);
-        if (alone) {
-            // A captured kernel may not depend programmatically on a grid whose blocks all live at once.
-            configuration.set(JAVA_INT, ATTRIBUTE_COUNT_AT, 0);
-        }
         int code = Driver.launch(configurationHandle, kernel.handle(), extraHandle);
-        configuration.set(JAVA_INT, ATTRIBUTE_COUNT_AT, attributes);
         if (timed != null) {
             timed.after();
         }
@@ -230,7 +175,7 @@ final class Launcher implements AutoCloseable {
 
     /** Whether kernels launched from now on may start while the one before them drains, where the card can do that. */
     void overlap(boolean wanted) {
-        configuration.set(JAVA_INT, ATTRIBUTE_COUNT_AT, wanted && canOverlap ? 1 : 0);
+        configuration.set(JAVA_INT, 48, wanted && canOverlap ? 1 : 0);
     }
 
     /** Times every kernel from now on, or none. */

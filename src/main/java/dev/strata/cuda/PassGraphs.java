@@ -7,7 +7,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -31,16 +30,14 @@ final class PassGraphs implements AutoCloseable {
     private final CudaStream stream;
     private final Scratch scratch;
     private final HeldStates held;
-    private final @Nullable DecodePrograms programs;
     private final Map<Key, Captured> captured = new HashMap<>();
     private final Set<Key> seen = new HashSet<>();
     private boolean capturing;
 
-    PassGraphs(CudaStream stream, Scratch scratch, HeldStates held, @Nullable DecodePrograms programs) {
+    PassGraphs(CudaStream stream, Scratch scratch, HeldStates held) {
         this.stream = stream;
         this.scratch = scratch;
         this.held = held;
-        this.programs = programs;
     }
 
     boolean capturing() {
@@ -67,11 +64,11 @@ final class PassGraphs implements AutoCloseable {
     }
 
     private void capture(Key key, Runnable body) {
-        if (captured.size() >= MOST_GRAPHS || (programs != null && programs.full())) {
+        if (captured.size() >= MOST_GRAPHS) {
             clear();
         }
         scratch.freeze(true);
-        capturing(true);
+        capturing = true;
         Driver.beginCapture(stream.handle());
         long graph;
         try {
@@ -85,7 +82,7 @@ final class PassGraphs implements AutoCloseable {
         try {
             graph = Driver.endCapture(stream.handle());
         } finally {
-            capturing(false);
+            capturing = false;
         }
         long executable = Driver.instantiate(graph);
         Driver.destroyGraph(graph);
@@ -101,14 +98,7 @@ final class PassGraphs implements AutoCloseable {
         } catch (DeviceException second) {
             failed.addSuppressed(second);
         }
-        capturing(false);
-    }
-
-    private void capturing(boolean value) {
-        capturing = value;
-        if (programs != null) {
-            programs.capturing(value);
-        }
+        capturing = false;
     }
 
     /** Forgets all captured passes. */
@@ -119,9 +109,6 @@ final class PassGraphs implements AutoCloseable {
             captured.clear();
         }
         seen.clear();
-        if (programs != null) {
-            programs.forget();
-        }
     }
 
     @Override

@@ -15,13 +15,10 @@ import dev.strata.model.Model;
 import dev.strata.model.ModelLoader;
 import dev.strata.model.ModelOptions;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Small random models of every family against the logits of the implementation they come from. */
@@ -41,40 +38,6 @@ class CudaLogitsTest {
     @ValueSource(strings = {"qwen3_moe", "qwen3_next", "qwen3_5_moe", "qwen4_exp"})
     void mixedLogits(String name) {
         check(name, CudaOptions.defaults(), KvFormat.F16, CudaLogitsTest::assertNear);
-    }
-
-    /** Passes of one to eight rows by one, two and five blocks that stay; the last setting replays captured passes. */
-    @ParameterizedTest
-    @CsvSource({"1, 8 7 6", "2, 1 2 3 4 5", "5, 1"})
-    void persistentLogits(int blocks, String chunks) {
-        CudaOptions options = CudaOptions.defaults().withForm(DecodeForm.PERSISTENT);
-        int[] sizes = Stream.of(chunks.split(" ")).mapToInt(Integer::parseInt).toArray();
-        Path folder = folder("qwen3_moe");
-        try (CudaBackend backend = Cards.open(options.withDecodeBlocks(blocks));
-                ModelFiles files = ModelFileOpener.open(folder);
-                Model model = ModelLoader.load(files, backend, new ModelOptions(256, 6, 2, KvFormat.F16, false))) {
-            GoldenLogits.Case golden = GoldenLogits.read(folder).getFirst();
-            LogitsRunner runner = new LogitsRunner(model);
-            float[][] positions = new float[golden.prompt().length][];
-            for (int done = 0, i = 0; done < positions.length; i++) {
-                int rows = Math.min(sizes[i % sizes.length], positions.length - done);
-                float[][] part = runner.append(Arrays.copyOfRange(golden.prompt(), done, done + rows), rows);
-                System.arraycopy(part, 0, positions, done, rows);
-                done += rows;
-            }
-            assertTrue(((CudaOps) backend.ops()).programs() > 0, "no pass had this form");
-            assertNear(
-                    new Run("qwen3_moe", folder, options, KvFormat.F16, golden, sizes[0]),
-                    at(golden.rows(), positions));
-        }
-    }
-
-    private static float[][] at(int[] rows, float[][] positions) {
-        float[][] logits = new float[rows.length][];
-        for (int i = 0; i < logits.length; i++) {
-            logits[i] = positions[rows[i]];
-        }
-        return logits;
     }
 
     @ParameterizedTest
@@ -143,7 +106,11 @@ class CudaLogitsTest {
                 for (int chunk : Cards.real() ? new int[] {256, 64, 7, 1} : new int[] {256, 5, 1}) {
                     runner.restart();
                     float[][] positions = runner.append(golden.prompt(), chunk);
-                    check.accept(new Run(name, folder, options, kv, golden, chunk), at(golden.rows(), positions));
+                    float[][] logits = new float[golden.rows().length][];
+                    for (int i = 0; i < logits.length; i++) {
+                        logits[i] = positions[golden.rows()[i]];
+                    }
+                    check.accept(new Run(name, folder, options, kv, golden, chunk), logits);
                 }
             }
         }

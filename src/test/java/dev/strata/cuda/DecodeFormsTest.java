@@ -15,7 +15,6 @@ class DecodeFormsTest {
         forms.missingExperts(false);
         forms.recurrentLayers();
         assertTrue(forms.fused());
-        assertFalse(forms.persistent());
     }
 
     @Test
@@ -23,7 +22,6 @@ class DecodeFormsTest {
         CudaOptions options = CudaOptions.defaults();
         assertFalse(new DecodeForms(options.withForm(DecodeForm.SEPARATE)).fused());
         assertTrue(new DecodeForms(options.withForm(DecodeForm.FUSED)).fused());
-        assertTrue(new DecodeForms(options.withForm(DecodeForm.PERSISTENT)).persistent());
-        assertFalse(new DecodeForms(options.withForm(DecodeForm.PERSISTENT).withDeterministic(true)).fused());
+        assertFalse(new DecodeForms(options.withForm(DecodeForm.FUSED).withDeterministic(true)).fused());
     }
 }

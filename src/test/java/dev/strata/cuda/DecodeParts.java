@@ -51,15 +51,6 @@ final class DecodeParts {
             System.out.printf("without %-50s %.3f ms less%n", kind, whole - queued());
         }
         ops.leaveOut(null, false);
-        if (ops.programs() > 0) {
-            PhaseTimes phases = new PhaseTimes();
-            ops.timePhases(phases);
-            for (int i = 0; i < 8; i++) {
-                step.run(Kind.WITH_LOGITS, PAST + i);
-            }
-            ops.timePhases(null);
-            System.out.println(phases.table());
-        }
         try (KernelTimes times = ops.time()) {
             for (int i = 0; i < 4; i++) {
                 step.run(Kind.WITH_LOGITS, PAST + i);

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 /** Rules of the kernel sources that no compiler checks. */
 class KernelSourcesTest {
     private static final Pattern FUNCTION = Pattern.compile(
-            "STRATA_(?:INLINE|SHARED_FUNCTION) void (\\w+)\\(|STRATA_(?:RESIDENT_)?KERNEL(?:_ALONE)?\\((?:\\d+, |threads, )+([\\w#]+),");
+            "STRATA_INLINE void (\\w+)\\(|STRATA_(?:RESIDENT_)?KERNEL(?:_ALONE)?\\((?:\\d+, |threads, )+([\\w#]+),");
 
     /** A kernel that does not wait may run while the one before it still reads what it overwrites. */
     @Test

@@ -11,6 +11,6 @@ class BackendFormTest {
     @Test
     void theVariableNamesTheFormOfDecodePasses() {
         assertEquals(DecodeForm.AUTO, Backends.form(Variables.defaults()));
-        assertEquals(DecodeForm.PERSISTENT, Backends.form(Variables.read(Map.of("STRATA_DECODE_FORM", "persistent"))));
+        assertEquals(DecodeForm.FUSED, Backends.form(Variables.read(Map.of("STRATA_DECODE_FORM", "fused"))));
     }
 }
