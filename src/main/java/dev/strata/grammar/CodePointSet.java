@@ -19,11 +19,10 @@ record CodePointSet(int... bounds) {
     }
 
     static CodePointSet of(String characters) {
-        CodePointSet set = NONE;
-        for (int codePoint : characters.codePoints().toArray()) {
-            set = set.union(range(codePoint, codePoint));
-        }
-        return set;
+        return union(characters
+                .codePoints()
+                .mapToObj(codePoint -> range(codePoint, codePoint))
+                .toList());
     }
 
     /** All code points for which the predicate holds. */
@@ -67,6 +66,11 @@ record CodePointSet(int... bounds) {
         return bounds.length == 0;
     }
 
+    /** Whether it is one character. */
+    boolean isSingle() {
+        return ranges() == 1 && first(0) == last(0);
+    }
+
     boolean contains(int codePoint) {
         for (int range = 0; range < ranges(); range++) {
             if (codePoint >= first(range) && codePoint <= last(range)) {
@@ -82,8 +86,12 @@ record CodePointSet(int... bounds) {
     }
 
     CodePointSet union(CodePointSet other) {
+        return union(List.of(this, other));
+    }
+
+    static CodePointSet union(List<CodePointSet> sets) {
         List<int[]> all = new ArrayList<>();
-        for (CodePointSet set : List.of(this, other)) {
+        for (CodePointSet set : sets) {
             for (int range = 0; range < set.ranges(); range++) {
                 all.add(new int[] {set.first(range), set.last(range)});
             }
@@ -117,6 +125,9 @@ record CodePointSet(int... bounds) {
     }
 
     CodePointSet intersection(CodePointSet other) {
+        if (other == ALL || this == ALL) {
+            return other == ALL ? this : other;
+        }
         List<int[]> common = new ArrayList<>();
         int mine = 0;
         int theirs = 0;

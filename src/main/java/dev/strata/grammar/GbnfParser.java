@@ -12,6 +12,7 @@ import java.util.Map;
  */
 final class GbnfParser {
     private static final int MOST_REPEATS = 10_000;
+    private static final int MOST_SUFFIXES = 8;
 
     private final String text;
     private final Map<String, Pattern> rules = new LinkedHashMap<>();
@@ -123,7 +124,7 @@ final class GbnfParser {
         at++;
         boolean negated = at < text.length() && text.charAt(at) == '^';
         at += negated ? 1 : 0;
-        CodePointSet set = CodePointSet.NONE;
+        List<CodePointSet> members = new ArrayList<>();
         while (at < text.length() && text.charAt(at) != ']') {
             int low = character();
             int high = low;
@@ -134,9 +135,10 @@ final class GbnfParser {
             if (high < low) {
                 throw wrong("a range is out of order");
             }
-            set = set.union(CodePointSet.range(low, high));
+            members.add(CodePointSet.range(low, high));
         }
         expect(']');
+        CodePointSet set = CodePointSet.union(members);
         return new Pattern.Characters(negated ? set.complement() : set);
     }
 
@@ -177,14 +179,17 @@ final class GbnfParser {
 
     private Pattern repeated(Pattern atom) {
         Pattern value = atom;
-        while (at < text.length()) {
+        for (int count = 0; at < text.length(); count++) {
+            if (count > MOST_SUFFIXES) {
+                throw wrong("more than " + MOST_SUFFIXES + " repetitions of one thing");
+            }
             char sign = text.charAt(at);
             if (sign == '*') {
-                value = new Pattern.Repeat(value, 0, -1);
+                value = Pattern.repeated(value, 0, -1);
             } else if (sign == '+') {
-                value = new Pattern.Repeat(value, 1, -1);
+                value = Pattern.repeated(value, 1, -1);
             } else if (sign == '?') {
-                value = new Pattern.Repeat(value, 0, 1);
+                value = Pattern.repeated(value, 0, 1);
             } else if (sign == '{') {
                 value = counted(value);
                 continue;
@@ -208,7 +213,7 @@ final class GbnfParser {
         if (most >= 0 && most < least) {
             throw wrong("a repetition has a smaller maximum than minimum");
         }
-        return new Pattern.Repeat(value, least, most);
+        return Pattern.repeated(value, least, most);
     }
 
     private int number() {

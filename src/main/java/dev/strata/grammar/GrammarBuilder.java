@@ -25,7 +25,8 @@ final class GrammarBuilder {
 
     int node() {
         if (ranges.count() >= MOST_NODES) {
-            throw new GrammarException("the schema or grammar is too large");
+            throw new GrammarException("the schema or grammar is too large: it would need more than " + MOST_NODES
+                    + " places (\"enum\", \"properties\", \"maxItems\", \"maxLength\" or repetitions)");
         }
         ranges.list();
         empty.list();
@@ -168,7 +169,8 @@ final class GrammarBuilder {
             }
             case Pattern.Repeat(Pattern part, int least, int most) -> {
                 int at = from;
-                for (int count = 0; count < least; count++) {
+                for (int count = 0, before = -1; count < least && at != before; count++) {
+                    before = at;
                     at = pattern(at, part, rules);
                 }
                 if (most < 0) {
@@ -179,8 +181,12 @@ final class GrammarBuilder {
                     empty(loop, to);
                     yield to;
                 }
+                if (most == least) {
+                    yield at;
+                }
                 int to = node();
-                for (int count = least; count < most; count++) {
+                for (int count = least, before = -1; count < most && at != before; count++) {
+                    before = at;
                     empty(at, to);
                     at = pattern(at, part, rules);
                 }

@@ -73,6 +73,20 @@ final class GrammarMachine {
             }
         }
 
+        /** Whether the state can be in all stacks that the other can be in, so that it reads whatever the other reads. */
+        boolean reads(State other) {
+            int at = 0;
+            for (int stack : other.stacks) {
+                while (at < stacks.length && stacks[at] < stack) {
+                    at++;
+                }
+                if (at == stacks.length || stacks[at] != stack) {
+                    return false;
+                }
+            }
+            return accepting || !other.accepting;
+        }
+
         private boolean reads(int value) {
             return (readable[value >> 6] >>> value & 1) != 0;
         }

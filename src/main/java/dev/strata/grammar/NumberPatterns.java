@@ -1,5 +1,6 @@
 package dev.strata.grammar;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.math.RoundingMode;
@@ -12,12 +13,25 @@ final class NumberPatterns {
     /** Digits of an integer without an upper bound; more would not fit into 64 bits. */
     private static final int MOST_DIGITS = 18;
 
+    private static final int MOST_SCALE = 40;
+
     private static final String FRACTION = "\\.[0-9]{1,15}";
     static final String INTEGER = "-?(?:0|[1-9][0-9]{0," + (MOST_DIGITS - 1) + "})";
     static final String NUMBER = INTEGER + "(?:" + FRACTION + ")?(?:[eE][+-]?[0-9]{1,2})?";
 
     /** A bound of an interval. */
     record Bound(BigDecimal value, boolean exclusive) {
+        /** @throws GrammarException naming the keyword, when its number is too long to be compared digit by digit */
+        static Bound of(String keyword, JsonNode number, boolean exclusive) {
+            boolean finite = Double.isFinite(number.doubleValue()) && Math.abs(number.doubleValue()) < 1e40;
+            BigDecimal value = finite ? number.decimalValue() : BigDecimal.ZERO;
+            if (!finite || value.scale() > MOST_SCALE) {
+                throw new GrammarException("\"" + keyword + "\" is larger than 1e40 or has more than " + MOST_SCALE
+                        + " digits behind the point: " + number);
+            }
+            return new Bound(value, exclusive);
+        }
+
         private Bound negated() {
             return new Bound(value.negate(), exclusive);
         }

@@ -1,13 +1,19 @@
 package dev.strata.grammar;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.BooleanNode;
+import com.fasterxml.jackson.databind.node.TextNode;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** Objects of JSON: the properties in the schema's order, then others where they are allowed. */
 final class ObjectRules {
+    /** More keys that may all come next would make every step of the text slow. */
+    private static final int MOST_OPTIONAL = 1_000;
+
     private final GrammarBuilder builder;
     private final JsonRules rules;
     private final SchemaCompiler schemas;
@@ -23,45 +29,93 @@ final class ObjectRules {
         Set<String> required = new HashSet<>();
         schema.path("required").forEach(name -> required.add(name.asText()));
         JsonNode others = others(schema, properties);
-        List<String> names = new ArrayList<>();
-        properties.fieldNames().forEachRemaining(names::add);
         for (String name : required) {
             if (!properties.has(name)) {
                 throw new GrammarException("\"required\" names \"" + name + "\", which is not among the properties");
             }
         }
-        if (names.isEmpty() && others.isBoolean() && others.asBoolean()) {
+        if (properties.isEmpty() && others.isBoolean() && others.asBoolean()) {
             return rules.object(from);
         }
-        // Two ways run side by side: "empty" as long as there was no property, "filled" behind one.
-        int empty = builder.literal(from, "{");
-        int filled = builder.node();
-        for (String name : names) {
-            JsonNode property = properties.get(name);
-            if (property.isBoolean() && !property.asBoolean()) {
-                continue;
+        List<String> names = new ArrayList<>();
+        List<String> forbidden = new ArrayList<>();
+        properties.properties().forEach(entry -> (isFalse(entry.getValue()) ? forbidden : names).add(entry.getKey()));
+        for (String name : forbidden) {
+            if (required.contains(name)) {
+                throw new GrammarException("\"required\" names \"" + name + "\", whose schema is false");
             }
-            int key = builder.node();
-            builder.empty(rules.space(empty), key);
-            builder.empty(rules.space(builder.literal(filled, ",")), key);
-            int colon = builder.literal(key, quoted(name) + ":");
-            int nextFilled = builder.node();
-            builder.empty(schemas.value(rules.blank(colon), property), nextFilled);
-            int nextEmpty = builder.node();
-            if (!required.contains(name)) {
-                builder.empty(empty, nextEmpty);
-                builder.empty(filled, nextFilled);
+        }
+        if (names.size() - required.size() > MOST_OPTIONAL) {
+            throw new GrammarException("\"properties\": an object has more than " + MOST_OPTIONAL
+                    + " that are not among the required ones");
+        }
+        return new Body(names, forbidden, required, isFalse(others) ? null : others).append(from, properties);
+    }
+
+    /** What lies between the braces. */
+    private final class Body {
+        private final List<String> names;
+        private final List<String> forbidden;
+        private final Set<String> required;
+        private final @Nullable JsonNode others;
+        private final int lastRequired;
+        /** For each property the node where it or a later one begins; the last one is for further properties. */
+        private final int[] next;
+
+        private final int close = builder.node();
+
+        private Body(
+                List<String> names,
+                List<String> forbidden,
+                Set<String> required,
+                @Nullable JsonNode others) {
+            this.names = names;
+            this.forbidden = forbidden;
+            this.required = required;
+            this.others = others;
+            int last = -1;
+            next = new int[names.size() + 1];
+            for (int index = 0; index < next.length; index++) {
+                next[index] = builder.node();
+                last = index < names.size() && required.contains(names.get(index)) ? index : last;
             }
-            empty = nextEmpty;
-            filled = nextFilled;
+            lastRequired = last;
         }
-        if (!(others.isBoolean() && !others.asBoolean())) {
-            filled = additional(empty, filled, names, others);
+
+        private int append(int from, JsonNode properties) {
+            int open = builder.literal(from, "{");
+            if (lastRequired < 0) {
+                builder.empty(open, close);
+            }
+            builder.empty(rules.space(open), next[0]);
+            for (int index = 0; index < names.size(); index++) {
+                String name = names.get(index);
+                int colon = builder.literal(next[index], quoted(name) + ":");
+                behind(schemas.value(rules.blank(colon), properties.get(name)), index + 1);
+                if (!required.contains(name)) {
+                    builder.empty(next[index], next[index + 1]);
+                }
+            }
+            if (others != null) {
+                List<String> taken = new ArrayList<>(names);
+                taken.addAll(forbidden);
+                int key = StringRules.quoted(builder, next[names.size()], TextAutomaton.except(taken), false);
+                behind(schemas.value(rules.blank(builder.literal(key, ":")), others), names.size());
+            }
+            return builder.literal(close, "}");
         }
-        int close = builder.node();
-        builder.empty(empty, close);
-        builder.empty(rules.space(filled), close);
-        return builder.literal(close, "}");
+
+        /** Goes on behind a property: with the ones from {@code index} on, or to the end. */
+        private void behind(int at, int index) {
+            builder.empty(rules.space(builder.literal(at, ",")), next[index]);
+            if (lastRequired < index) {
+                builder.empty(rules.space(at), close);
+            }
+        }
+    }
+
+    private static boolean isFalse(JsonNode schema) {
+        return schema.isBoolean() && !schema.asBoolean();
     }
 
     /** What the schema says of further properties. Silence allows them; here only where nothing else describes the object. */
@@ -70,23 +124,10 @@ final class ObjectRules {
         if (others.isMissingNode()) {
             others = schema.path("unevaluatedProperties");
         }
-        return others.isMissingNode()
-                ? com.fasterxml.jackson.databind.node.BooleanNode.valueOf(!schema.has("properties"))
-                : others;
-    }
-
-    private int additional(int empty, int filled, List<String> names, JsonNode schema) {
-        int more = builder.node();
-        builder.empty(filled, more);
-        int key = builder.node();
-        builder.empty(rules.space(empty), key);
-        builder.empty(rules.space(builder.literal(more, ",")), key);
-        int colon = builder.literal(StringRules.quoted(builder, key, TextAutomaton.except(names), false), ":");
-        builder.empty(schemas.value(rules.blank(colon), schema), more);
-        return more;
+        return others.isMissingNode() ? BooleanNode.valueOf(properties.isMissingNode()) : others;
     }
 
     static String quoted(String name) {
-        return com.fasterxml.jackson.databind.node.TextNode.valueOf(name).toString();
+        return TextNode.valueOf(name).toString();
     }
 }

@@ -20,4 +20,9 @@ sealed interface Pattern {
     record Rule(String name) implements Pattern {}
 
     Pattern EMPTY = new Sequence(List.of());
+
+    /** A part again and again; nothing stays nothing, however often. */
+    static Pattern repeated(Pattern part, int least, int most) {
+        return part.equals(EMPTY) || part.equals(new Text("")) ? EMPTY : new Repeat(part, least, most);
+    }
 }

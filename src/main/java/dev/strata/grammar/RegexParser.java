@@ -9,6 +9,7 @@ import java.util.List;
  */
 final class RegexParser {
     private static final int MOST_REPEATS = 10_000;
+    private static final int MOST_RANGES = 3_000;
     private static final CodePointSet DIGITS = CodePointSet.range('0', '9');
     private static final CodePointSet WORDS = CodePointSet.range('a', 'z')
             .union(CodePointSet.range('A', 'Z'))
@@ -123,34 +124,46 @@ final class RegexParser {
     }
 
     private Pattern quantified(Pattern atom) {
-        Pattern value = atom;
-        while (at < text.length) {
-            int least;
-            int most;
-            if (take('*')) {
-                least = 0;
-                most = -1;
-            } else if (take('+')) {
-                least = 1;
-                most = -1;
-            } else if (take('?')) {
-                least = 0;
-                most = 1;
-            } else if (text[at] == '{' && at + 1 < text.length && Character.isDigit(text[at + 1])) {
-                at++;
-                least = count();
-                most = take(',') ? (text[at] == '}' ? -1 : count()) : least;
-                if (!take('}')) {
-                    throw unsupported("a repetition that is not closed");
-                }
-            } else {
-                break;
-            }
-            // A lazy quantifier matches the same strings.
-            take('?');
-            value = new Pattern.Repeat(value, least, most);
+        Pattern value = repeated(atom);
+        if (value == atom) {
+            return atom;
+        }
+        // A lazy quantifier matches the same strings.
+        take('?');
+        if (repeated(atom) != atom) {
+            throw unsupported("a quantifier behind a quantifier");
         }
         return value;
+    }
+
+    /** The atom with the quantifier that comes next; the atom itself when there is none. */
+    private Pattern repeated(Pattern atom) {
+        if (take('*')) {
+            return Pattern.repeated(atom, 0, -1);
+        }
+        if (take('+')) {
+            return Pattern.repeated(atom, 1, -1);
+        }
+        if (take('?')) {
+            return Pattern.repeated(atom, 0, 1);
+        }
+        if (at + 1 < text.length && text[at] == '{' && isDigit(text[at + 1])) {
+            at++;
+            int least = count();
+            int most = !take(',') ? least : at < text.length && text[at] == '}' ? -1 : count();
+            if (!take('}')) {
+                throw unsupported("a repetition that is not closed");
+            }
+            if (most >= 0 && most < least) {
+                throw unsupported("a repetition with a smaller maximum than minimum");
+            }
+            return Pattern.repeated(atom, least, most);
+        }
+        return atom;
+    }
+
+    private static boolean isDigit(int unit) {
+        return unit >= '0' && unit <= '9';
     }
 
     private int count() {
@@ -169,25 +182,25 @@ final class RegexParser {
 
     private CodePointSet characterClass() {
         boolean negated = take('^');
-        CodePointSet set = CodePointSet.NONE;
+        List<CodePointSet> members = new ArrayList<>();
         while (at < text.length && text[at] != ']') {
             CodePointSet first = classMember();
-            if (at + 1 < text.length
-                    && text[at] == '-'
-                    && text[at + 1] != ']'
-                    && first.ranges() == 1
-                    && first.first(0) == first.last(0)) {
+            if (at + 1 < text.length && text[at] == '-' && text[at + 1] != ']' && first.isSingle()) {
                 at++;
                 CodePointSet last = classMember();
-                if (last.ranges() != 1 || last.first(0) != last.last(0) || last.first(0) < first.first(0)) {
+                if (!last.isSingle() || last.first(0) < first.first(0)) {
                     throw unsupported("a range out of order");
                 }
                 first = CodePointSet.range(first.first(0), last.first(0));
             }
-            set = set.union(first);
+            members.add(first);
         }
         if (!take(']')) {
             throw unsupported("a character class that is not closed");
+        }
+        CodePointSet set = CodePointSet.union(members);
+        if (set.ranges() > MOST_RANGES) {
+            throw unsupported("a character class of more than " + MOST_RANGES + " ranges");
         }
         return negated ? set.complement() : set;
     }
@@ -254,7 +267,7 @@ final class RegexParser {
         return CodePointSet.range(value, value);
     }
 
-    /** General categories by their short names. */
+    /** Categories and scripts. */
     private CodePointSet property(boolean negated) {
         StringBuilder name = new StringBuilder();
         if (take('{')) {
@@ -263,12 +276,8 @@ final class RegexParser {
             }
             take('}');
         }
-        CodePointSet set;
-        try {
-            java.util.regex.Pattern category = java.util.regex.Pattern.compile("\\p{" + name + "}");
-            set = CodePointSet.where(
-                    codePoint -> category.matcher(Character.toString(codePoint)).matches());
-        } catch (java.util.regex.PatternSyntaxException error) {
+        CodePointSet set = UnicodeProperties.of(name.toString());
+        if (set == null) {
             throw unsupported("\\p{" + name + "}");
         }
         return negated ? set.complement() : set;

@@ -75,7 +75,8 @@ record Roaming(long low, long high, int run, boolean ends) {
                         if ((byLow | byHigh) == 0 || next.contains(target)) {
                             continue;
                         }
-                        if (seen.contains(target)) {
+                        if (seen.stream().anyMatch(target::reads)) {
+                            // What was found for the other state holds here too.
                             back = true;
                             continue;
                         }

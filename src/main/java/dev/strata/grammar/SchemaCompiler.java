@@ -2,7 +2,9 @@ package dev.strata.grammar;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,12 +19,31 @@ import org.jspecify.annotations.Nullable;
 final class SchemaCompiler {
     private static final int DEEPEST = 64;
     private static final int MOST_ITEMS = 10_000;
+    private static final int MOST_MERGES = 20_000;
+    private static final int MOST_OPTIONS = 1_000;
+    private static final Set<String> ANNOTATIONS = Set.of(
+            "title",
+            "description",
+            "default",
+            "examples",
+            "example",
+            "$schema",
+            "$id",
+            "$comment",
+            "$defs",
+            "definitions",
+            "discriminator",
+            "deprecated",
+            "readOnly",
+            "writeOnly");
 
     private final GrammarBuilder builder;
     private final JsonRules rules;
     private final JsonNode root;
     private final Map<String, Integer> references = new HashMap<>();
+    private final Deque<String> open = new ArrayDeque<>();
     private int depth;
+    private int merges;
 
     /** @param root what references begin at */
     SchemaCompiler(GrammarBuilder builder, JsonRules rules, JsonNode root) {
@@ -33,7 +54,17 @@ final class SchemaCompiler {
 
     /** Appends a value of the whole schema. */
     int compile(int from) {
-        return value(from, root);
+        int to = value(from, root);
+        finish();
+        return to;
+    }
+
+    /** Makes the rules of references that were used. */
+    void finish() {
+        while (!open.isEmpty()) {
+            String reference = open.remove();
+            builder.end(value(references.getOrDefault(reference, 0), target(reference)));
+        }
     }
 
     /** @throws GrammarException naming the keyword at fault */
@@ -56,7 +87,7 @@ final class SchemaCompiler {
         if (!given.isObject()) {
             throw new GrammarException("a schema should be an object, but is " + given);
         }
-        if (given.has("$ref") && given.size() == 1) {
+        if (given.has("$ref") && isBare(given, "$ref")) {
             return builder.call(from, reference(given.get("$ref").asText()));
         }
         JsonNode schema = flattened(given, 0);
@@ -65,7 +96,7 @@ final class SchemaCompiler {
         }
         SchemaKeywords.check(schema);
         if (schema.has("const")) {
-            return builder.literal(from, schema.get("const").toString());
+            return constant(from, schema, schema.get("const"));
         }
         if (schema.has("enum")) {
             return enumeration(from, schema);
@@ -84,19 +115,13 @@ final class SchemaCompiler {
         return options.size() == 1 ? options.getFirst().applyAsInt(from) : builder.choice(from, options);
     }
 
-    /** The rule of a reference; made once, so that schemas may refer to themselves. */
+    /** The rule of a reference; made once and later, so that schemas may refer to themselves. */
     private int reference(String reference) {
-        Integer known = references.get(reference);
-        if (known != null) {
-            return known;
-        }
-        int start = builder.node();
-        references.put(reference, start);
-        int outer = depth;
-        depth = 0;
-        builder.end(value(start, target(reference)));
-        depth = outer;
-        return start;
+        return references.computeIfAbsent(reference, name -> {
+            target(name);
+            open.add(name);
+            return builder.node();
+        });
     }
 
     private JsonNode target(String reference) {
@@ -141,7 +166,10 @@ final class SchemaCompiler {
         if (!schema.has("allOf") && !schema.has("$ref")) {
             return schema;
         }
-        ObjectNode rest = schema.deepCopy();
+        if (++merges > MOST_MERGES) {
+            throw new GrammarException("\"allOf\", \"anyOf\" and \"$ref\" make too many combinations");
+        }
+        ObjectNode rest = SchemaMerge.copy(schema);
         JsonNode all = rest.remove("allOf");
         JsonNode reference = rest.remove("$ref");
         JsonNode merged = rest;
@@ -159,23 +187,42 @@ final class SchemaCompiler {
         return merged.isObject() ? flattened(merged, level + 1) : merged;
     }
 
+    private int constant(int from, JsonNode schema, JsonNode value) {
+        Set<String> types = SchemaKeywords.types(schema);
+        boolean listed = !schema.has("enum");
+        for (JsonNode one : schema.path("enum")) {
+            listed |= one.equals(value);
+        }
+        if (!listed || !types.isEmpty() && !isOfType(value, types)) {
+            throw new GrammarException("\"const\": " + value + " is not of the \"type\", or not in the \"enum\", beside it");
+        }
+        return builder.literal(from, value.toString());
+    }
+
+    private static boolean isOfType(JsonNode value, Set<String> types) {
+        return types.contains(typeOf(value)) || value.isNumber() && types.contains("number") || isWhole(value) && types.contains("integer");
+    }
+
+    /** Whether a number without a fraction, as 1.0 is. */
+    private static boolean isWhole(JsonNode value) {
+        return value.isNumber() && value.doubleValue() == Math.rint(value.doubleValue());
+    }
+
     private int enumeration(int from, JsonNode schema) {
         Set<String> types = SchemaKeywords.types(schema);
-        List<ToIntFunction<Integer>> options = new ArrayList<>();
+        List<String> words = new ArrayList<>();
         for (JsonNode value : schema.get("enum")) {
-            if (types.isEmpty()
-                    || types.contains(typeOf(value))
-                    || value.isIntegralNumber() && types.contains("number")) {
-                options.add(at -> builder.literal(at, value.toString()));
+            if (types.isEmpty() || isOfType(value, types)) {
+                words.add(value.toString());
             }
         }
         if (schema.path("nullable").asBoolean()) {
-            options.add(at -> builder.literal(at, "null"));
+            words.add("null");
         }
-        if (options.isEmpty()) {
+        if (words.isEmpty()) {
             throw new GrammarException("\"enum\" has no value of the schema's type");
         }
-        return builder.choice(from, options);
+        return builder.words(from, words);
     }
 
     private static String typeOf(JsonNode value) {
@@ -190,12 +237,15 @@ final class SchemaCompiler {
     }
 
     private int alternatives(int from, JsonNode schema, String keyword) {
-        ObjectNode base = schema.deepCopy();
+        ObjectNode base = SchemaMerge.copy(schema);
         JsonNode options = base.remove(keyword);
         if (!options.isArray() || options.isEmpty()) {
             throw new GrammarException("\"" + keyword + "\" should be a list of schemas");
         }
-        boolean bare = base.properties().stream().allMatch(entry -> isAnnotation(entry.getKey()));
+        if (options.size() > MOST_OPTIONS) {
+            throw new GrammarException("\"" + keyword + "\" has more than " + MOST_OPTIONS + " schemas");
+        }
+        boolean bare = isBare(schema, keyword);
         List<ToIntFunction<Integer>> ways = new ArrayList<>();
         GrammarException impossible = null;
         for (JsonNode option : options) {
@@ -213,30 +263,17 @@ final class SchemaCompiler {
         return builder.choice(from, ways);
     }
 
-    private static boolean isAnnotation(String keyword) {
-        return Set.of(
-                        "title",
-                        "description",
-                        "default",
-                        "examples",
-                        "example",
-                        "$schema",
-                        "$id",
-                        "$comment",
-                        "$defs",
-                        "definitions",
-                        "discriminator",
-                        "deprecated",
-                        "readOnly",
-                        "writeOnly")
-                .contains(keyword);
+    /** Whether the schema says nothing of its values beside one keyword. */
+    private static boolean isBare(JsonNode schema, String keyword) {
+        return schema.properties().stream()
+                .allMatch(entry -> entry.getKey().equals(keyword) || ANNOTATIONS.contains(entry.getKey()));
     }
 
     private int typed(int from, String type, JsonNode schema) {
         return switch (type) {
             case "null" -> builder.literal(from, "null");
             case "boolean" ->
-                builder.choice(from, List.of(at -> builder.literal(at, "true"), at -> builder.literal(at, "false")));
+                builder.words(from, List.of("true", "false"));
             case "string" -> {
                 TextAutomaton text = StringRules.of(schema);
                 yield text == null ? rules.string(from) : StringRules.quoted(builder, from, text, true);
@@ -274,10 +311,9 @@ final class SchemaCompiler {
             JsonNode schema, String inclusive, String exclusive, boolean low) {
         JsonNode edge = schema.path(inclusive);
         JsonNode open = schema.path(exclusive);
-        NumberPatterns.Bound first = edge.isNumber()
-                ? new NumberPatterns.Bound(edge.decimalValue(), open.isBoolean() && open.asBoolean())
-                : null;
-        NumberPatterns.Bound second = open.isNumber() ? new NumberPatterns.Bound(open.decimalValue(), true) : null;
+        NumberPatterns.Bound first =
+                edge.isNumber() ? NumberPatterns.Bound.of(inclusive, edge, open.isBoolean() && open.asBoolean()) : null;
+        NumberPatterns.Bound second = open.isNumber() ? NumberPatterns.Bound.of(exclusive, open, true) : null;
         if (first == null || second == null) {
             return first == null ? second : first;
         }

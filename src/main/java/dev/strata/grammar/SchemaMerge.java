@@ -37,18 +37,27 @@ final class SchemaMerge {
         return merged;
     }
 
-    /** A copy that can be changed. */
     private static ObjectNode object(String what, JsonNode node) {
         if (!node.isObject()) {
             throw new GrammarException(what + " has to be an object, not " + node);
         }
-        return node.deepCopy();
+        return copy(node);
+    }
+
+    /** A copy whose keywords can be changed; what they hold is shared and never changed. */
+    static ObjectNode copy(JsonNode object) {
+        ObjectNode copy = NODES.objectNode();
+        object.properties().forEach(entry -> copy.set(entry.getKey(), entry.getValue()));
+        return copy;
     }
 
     private static JsonNode keyword(String name, JsonNode first, JsonNode second) {
         if (LARGER.contains(name) || SMALLER.contains(name)) {
-            if (!first.isNumber() || !second.isNumber()) {
+            if (!first.isNumber() || !second.isNumber() || !Double.isFinite(second.doubleValue())) {
                 return second;
+            }
+            if (!Double.isFinite(first.doubleValue())) {
+                return first;
             }
             BigDecimal one = first.decimalValue();
             BigDecimal two = second.decimalValue();
@@ -144,15 +153,15 @@ final class SchemaMerge {
 
     /** Every pair of options. */
     private static JsonNode options(JsonNode first, JsonNode second) {
+        if ((long) first.size() * second.size() > MOST_OPTIONS) {
+            throw new GrammarException("\"anyOf\": more than " + MOST_OPTIONS + " combinations");
+        }
         ArrayNode pairs = NODES.arrayNode();
         for (JsonNode one : first) {
             for (JsonNode two : second) {
                 pairs.add(NODES.objectNode()
                         .set("allOf", NODES.arrayNode().add(one).add(two)));
             }
-        }
-        if (pairs.size() > MOST_OPTIONS) {
-            throw new GrammarException("\"anyOf\": more than " + MOST_OPTIONS + " combinations");
         }
         return pairs;
     }

@@ -10,8 +10,8 @@ final class StackTable {
     /** No stack. */
     static final int NONE = -1;
 
-    /** More stacks at once mean a grammar that calls itself without reading anything. */
-    private static final int MOST_STACKS = 4_000;
+    /** With more stacks at once every step is slow. */
+    private static final int MOST_STACKS = 10_000;
 
     private static final long MIX = 0x9E3779B97F4A7C15L;
 
@@ -97,7 +97,7 @@ final class StackTable {
         if (++seen > MOST_STACKS) {
             throw new GrammarException(
                     "more than " + MOST_STACKS
-                            + " rules could go on at one place: too many optional properties, or a rule that calls itself before it reads anything (left recursion)");
+                            + " rules could go on at one place (\"pattern\", \"anyOf\", \"properties\" or rules that overlap)");
         }
         if (openCount == open.length) {
             open = Arrays.copyOf(open, 2 * openCount);

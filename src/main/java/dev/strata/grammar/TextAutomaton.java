@@ -4,8 +4,10 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** A non-deterministic automaton over code points: which strings a JSON string may stand for. Node 0 is the start. */
 final class TextAutomaton {
@@ -40,7 +42,7 @@ final class TextAutomaton {
 
     private int node() {
         if (edges.size() >= MOST_NODES) {
-            throw new GrammarException("a string's rules (pattern, minLength, maxLength) are too large together");
+            throw new GrammarException("the rules of a string (\"pattern\", \"minLength\", \"maxLength\") are too large together");
         }
         edges.add(new ArrayList<>());
         empty.add(new ArrayList<>());
@@ -65,34 +67,35 @@ final class TextAutomaton {
         int free = automaton.node();
         automaton.edges.get(free).add(new Edge(CodePointSet.ALL, free));
         automaton.empty.get(free).add(automaton.accept);
-        automaton.except(0, 0, words, free);
+        // A tree of the words; beside it every other character leads to freedom.
+        List<Map<Integer, Integer>> ways = new ArrayList<>();
+        Set<Integer> excluded = new HashSet<>();
+        for (String word : words) {
+            int node = 0;
+            for (int point : word.codePoints().toArray()) {
+                node = automaton.way(ways, node, point);
+            }
+            excluded.add(node);
+        }
+        for (int node = 0; node < automaton.size(); node++) {
+            if (node == free || node == automaton.accept) {
+                continue;
+            }
+            List<CodePointSet> taken = new ArrayList<>();
+            automaton.edges.get(node).forEach(edge -> taken.add(edge.set));
+            automaton.edges.get(node).add(new Edge(CodePointSet.union(taken).complement(), free));
+            if (!excluded.contains(node)) {
+                automaton.empty.get(node).add(automaton.accept);
+            }
+        }
         return automaton;
     }
 
-    private void except(int node, int depth, List<String> words, int free) {
-        CodePointSet taken = CodePointSet.NONE;
-        Map<Integer, List<String>> byNext = new HashMap<>();
-        boolean excluded = false;
-        for (String word : words) {
-            int[] points = word.codePoints().toArray();
-            if (points.length == depth) {
-                excluded = true;
-            } else {
-                byNext.computeIfAbsent(points[depth], point -> new ArrayList<>())
-                        .add(word);
-            }
+    private int way(List<Map<Integer, Integer>> ways, int from, int point) {
+        while (ways.size() <= from) {
+            ways.add(new HashMap<>());
         }
-        for (Map.Entry<Integer, List<String>> entry : byNext.entrySet()) {
-            int next = node();
-            CodePointSet one = CodePointSet.range(entry.getKey(), entry.getKey());
-            taken = taken.union(one);
-            edges.get(node).add(new Edge(one, next));
-            except(next, depth + 1, entry.getValue(), free);
-        }
-        edges.get(node).add(new Edge(taken.complement(), free));
-        if (!excluded) {
-            empty.get(node).add(accept);
-        }
+        return ways.get(from).computeIfAbsent(point, next -> step(from, CodePointSet.range(next, next)));
     }
 
     private int append(int from, Pattern pattern) {
@@ -123,7 +126,8 @@ final class TextAutomaton {
             }
             case Pattern.Repeat(Pattern part, int least, int most) -> {
                 int at = from;
-                for (int count = 0; count < least; count++) {
+                for (int count = 0, before = -1; count < least && at != before; count++) {
+                    before = at;
                     at = append(at, part);
                 }
                 if (most < 0) {
@@ -132,8 +136,12 @@ final class TextAutomaton {
                     empty.get(append(loop, part)).add(loop);
                     yield loop;
                 }
+                if (most == least) {
+                    yield at;
+                }
                 int to = node();
-                for (int count = least; count < most; count++) {
+                for (int count = least, before = -1; count < most && at != before; count++) {
+                    before = at;
                     empty.get(at).add(to);
                     at = append(at, part);
                 }

@@ -78,6 +78,7 @@ final class ToolCallRules {
             builder.empty(builder.literal(end, "\n"), next);
             at = next;
         }
+        compiler.finish();
         return builder.literal(at, "</function>\n</tool_call>");
     }
 
@@ -86,10 +87,9 @@ final class ToolCallRules {
         JsonNode schema = compiler.flattened(given);
         JsonNode listed = schema.has("const") ? MAPPER.createArrayNode().add(schema.get("const")) : schema.path("enum");
         if (!listed.isEmpty()) {
-            List<ToIntFunction<Integer>> options = new ArrayList<>();
-            listed.forEach(value ->
-                    options.add(at -> builder.literal(at, value.isTextual() ? value.asText() : value.toString())));
-            return builder.literal(builder.choice(from, options), "\n" + END_PARAMETER);
+            List<String> words = new ArrayList<>();
+            listed.forEach(value -> words.add(value.isTextual() ? value.asText() : value.toString()));
+            return builder.literal(builder.words(from, words), "\n" + END_PARAMETER);
         }
         Set<String> types = compiler.possibleTypes(schema);
         if (!types.isEmpty() && !types.contains("string")) {

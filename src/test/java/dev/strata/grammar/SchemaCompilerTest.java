@@ -59,6 +59,10 @@ class SchemaCompilerTest {
                 "{\"allOf\":[{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\",\"minimum\":3}},\"required\":[\"a\"]},{\"properties\":{\"a\":{\"maximum\":9},\"b\":{\"type\":\"null\"}},\"required\":[\"b\"]}]}",
                 "{\"$defs\":{\"tree\":{\"type\":\"object\",\"properties\":{\"v\":{\"type\":\"integer\"},\"kids\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/tree\"}}},\"required\":[\"v\"],\"additionalProperties\":false}},\"$ref\":\"#/$defs/tree\"}",
                 "{\"type\":\"object\",\"properties\":{\"p\":{\"$ref\":\"#/$defs/s\",\"description\":\"d\"}},\"$defs\":{\"s\":{\"type\":\"string\",\"maxLength\":4}},\"required\":[\"p\"]}",
+                "{\"type\":\"object\",\"properties\":{\"v\":{\"type\":\"integer\"},\"next\":{\"$ref\":\"#\",\"description\":\"d\"}},\"required\":[\"v\"]}",
+                "{\"anyOf\":[{\"const\":1.5},{\"const\":\"x\",\"type\":\"string\"},{\"$ref\":\"#/$defs/endless\"}],\"$defs\":{\"endless\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/endless\"},\"minItems\":1}}}",
+                "{\"type\":\"object\",\"properties\":{\"no\":false,\"n\":{\"type\":\"null\"}},\"additionalProperties\":{\"type\":\"string\",\"maxLength\":2}}",
+                "{\"type\":\"string\",\"pattern\":\"^[^@\\\\s]+@[\\\\w.-]{1,5}$\",\"maxLength\":20}",
                 "{\"type\":\"string\",\"nullable\":true,\"maxLength\":2}",
                 "{\"type\":\"string\",\"format\":\"date\"}",
                 "{\"type\":\"string\",\"format\":\"date-time\"}",
@@ -232,6 +236,9 @@ class SchemaCompilerTest {
                 "{\"type\":\"array\",\"minItems\":3,\"maxItems\":2} ~ \"minItems\"",
                 "{\"type\":\"object\",\"required\":[\"x\"],\"properties\":{\"y\":{}}} ~ \"required\"",
                 "{\"allOf\":[{\"type\":\"string\"},{\"type\":\"integer\"}]} ~ \"type\"",
+                "{\"const\":1,\"type\":\"string\"} ~ \"const\"",
+                "{\"type\":\"object\",\"required\":[\"y\"],\"properties\":{\"y\":false}} ~ \"required\"",
+                "{\"type\":\"string\",\"pattern\":\"\\\\p{Nothing}\"} ~ \"pattern\"",
                 "{\"type\":\"integer\",\"minimum\":5,\"maximum\":4} ~ \"minimum\"",
                 "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"object\",\"properties\":{\"b\":{\"contains\":{}}}}}} ~ \"contains\""
             })
