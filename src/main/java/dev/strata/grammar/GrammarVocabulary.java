@@ -36,12 +36,16 @@ public final class GrammarVocabulary {
     private final long[] quoteLast;
     /** Tokens that are characters, the last one possibly cut, by their number. */
     private final CountedTokens characters;
+    /** Those of them that begin with a blank, by the number of characters behind it. */
+    private final CountedTokens blankFirst;
+    /** Tokens without a blank behind their first character. */
+    private final long[] withoutInnerBlank;
     /** For each class of {@link Characters} the tokens without any of it. */
     private final long[][] without = new long[Characters.CLASSES][];
 
     private final Map<CharacterSet, long[]> only = new LinkedHashMap<>(KEPT_SETS, 0.75f, true);
 
-    private record CharacterSet(long low, long high) {}
+    private record CharacterSet(long low, long high, boolean behindBlank) {}
 
     private GrammarVocabulary(Tokenizer tokenizer, SortedSet<Integer> end) {
         this.tokenizer = tokenizer;
@@ -55,6 +59,8 @@ public final class GrammarVocabulary {
         int[] insideCounts = CountedTokens.none(size);
         int[] closingCounts = CountedTokens.none(size);
         int[] characterCounts = CountedTokens.none(size);
+        int[] blankCounts = CountedTokens.none(size);
+        withoutInnerBlank = new long[words];
         List<TokenTrie.Entry> entries = new ArrayList<>(size);
         List<TokenTrie.Entry> quotes = new ArrayList<>();
         for (int token = 0; token < size; token++) {
@@ -64,6 +70,12 @@ public final class GrammarVocabulary {
             }
             entries.add(new TokenTrie.Entry(bytes, token));
             characterCounts[token] = classify(bytes, token);
+            if (bytes[0] == ' ') {
+                blankCounts[token] = Math.max(characterCounts[token] - 1, -1);
+            }
+            if (!hasInnerBlank(bytes)) {
+                set(withoutInnerBlank, token);
+            }
             StringInterior interior = StringInterior.of(bytes);
             if (interior.isPossible()) {
                 (interior.quote() < 0 ? insideCounts : closingCounts)[token] = interior.characters();
@@ -85,6 +97,16 @@ public final class GrammarVocabulary {
         inside = new CountedTokens(insideCounts);
         closing = new CountedTokens(closingCounts);
         characters = new CountedTokens(characterCounts);
+        blankFirst = new CountedTokens(blankCounts);
+    }
+
+    private static boolean hasInnerBlank(byte[] bytes) {
+        for (int index = 1; index < bytes.length; index++) {
+            if (bytes[index] == ' ') {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Notes the classes of the token's characters; returns their number, -1 when some bytes are no characters. */
@@ -214,7 +236,7 @@ public final class GrammarVocabulary {
             known = new long[words];
             if (!behind.isDead()) {
                 System.arraycopy(quoteLast, 0, known, 0, words);
-                behindQuote.collect(machine, behind, Roaming.NONE, known);
+                behindQuote.collect(machine, behind, Roaming.NONE, Roaming.NONE, known);
             }
             behind.masks.exits = known;
         }
@@ -224,14 +246,22 @@ public final class GrammarVocabulary {
     private void anywhere(GrammarMachine machine, GrammarMachine.State start, long[] mask) {
         Roaming roaming = machine.roaming(start);
         if (roaming.run() > 0) {
-            characters.addCommon(mask, only(roaming), 0, roaming.run());
+            characters.addCommon(mask, only(roaming, false), 0, roaming.run());
         }
-        all.collect(machine, start, roaming, mask);
+        Roaming behindBlank = Roaming.NONE;
+        if (!roaming.contains(' ')) {
+            // Half of the tokens begin with a blank, behind which the text may go on in another way.
+            behindBlank = machine.roaming(machine.step(start, ' '));
+            if (behindBlank.run() > 0) {
+                blankFirst.addCommon(mask, only(behindBlank, true), 0, behindBlank.run());
+            }
+        }
+        all.collect(machine, start, roaming, behindBlank, mask);
     }
 
-    /** The tokens that hold only characters of the set. */
-    private long[] only(Roaming roaming) {
-        CharacterSet key = new CharacterSet(roaming.low(), roaming.high());
+    /** The tokens that hold only characters of the set, behind a blank as their first one or from their beginning. */
+    private long[] only(Roaming roaming, boolean behindBlank) {
+        CharacterSet key = new CharacterSet(roaming.low(), roaming.high(), behindBlank);
         synchronized (only) {
             long[] known = only.get(key);
             if (known == null) {
@@ -239,7 +269,7 @@ public final class GrammarVocabulary {
                 Arrays.fill(known, -1L);
                 for (int index = 0; index < Characters.CLASSES; index++) {
                     if (!roaming.contains(index)) {
-                        long[] tokens = without[index];
+                        long[] tokens = index == ' ' && behindBlank ? withoutInnerBlank : without[index];
                         for (int word = 0; word < words; word++) {
                             known[word] &= tokens[word];
                         }

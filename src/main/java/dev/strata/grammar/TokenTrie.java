@@ -11,41 +11,30 @@ final class TokenTrie {
     /** Fewer nodes are looked at one by one. */
     private static final int WIDE = 12;
 
-    private final byte[] label;
-    private final short[] depth;
-    /** The next node that is not below this one. */
-    private final int[] skip;
-    /** Tokens of node n: {@code tokens[first[n]] .. tokens[first[n + 1] - 1]}. */
-    private final int[] first;
+    /**
+     * Four words a node, so that a node is one line of the cache: classes of {@link Characters} that begin from the node on (two words); the next
+     * node that is not below this one, and the first of its tokens; depth, the most characters of a token from the node on, and the byte.
+     * Tokens of node n: those from its first to the first of node n + 1.
+     */
+    private final long[] nodes;
 
+    private final int size;
     private final int[] tokens;
-    /** Classes of {@link Characters} that begin from the node on, two words. */
-    private final long[] low;
-
-    private final long[] high;
-    /** The most characters of a token from the node on. */
-    private final short[] height;
-
     private final int deepest;
 
     TokenTrie(List<Entry> entries) {
         Entry[] sorted = entries.toArray(Entry[]::new);
         Arrays.sort(sorted, (left, right) -> Arrays.compareUnsigned(left.bytes, right.bytes));
-        int nodes = 0;
+        int count = 0;
         byte[] before = new byte[0];
         for (Entry entry : sorted) {
             int mismatch = Arrays.mismatch(before, entry.bytes);
-            nodes += mismatch < 0 ? 0 : entry.bytes.length - mismatch;
+            count += mismatch < 0 ? 0 : entry.bytes.length - mismatch;
             before = entry.bytes;
         }
-        label = new byte[nodes];
-        depth = new short[nodes];
-        skip = new int[nodes];
-        first = new int[nodes + 1];
+        size = count;
+        nodes = new long[4 * (count + 1)];
         tokens = new int[sorted.length];
-        low = new long[nodes];
-        high = new long[nodes];
-        height = new short[nodes];
         deepest = fill(sorted);
     }
 
@@ -62,12 +51,12 @@ final class TokenTrie {
             int mismatch = Arrays.mismatch(before, bytes);
             int from = mismatch < 0 ? bytes.length : mismatch;
             for (int level = from; level < before.length && mismatch >= 0; level++) {
-                skip[path[level]] = node;
+                nodes[4 * path[level] + 2] |= (long) node << 32;
             }
             for (int level = from; level < bytes.length; level++) {
-                label[node] = bytes[level];
-                depth[node] = (short) level;
-                first[node] = index;
+                // Inner nodes made for a longer token hold none of their own: their tokens begin where those of the node below do.
+                nodes[4 * node + 2] = index;
+                nodes[4 * node + 3] = (long) level << 32 | bytes[level] & 0xFF;
                 path[level] = node++;
             }
             tokens[index] = sorted[index].token;
@@ -75,11 +64,9 @@ final class TokenTrie {
             before = bytes;
         }
         for (int level = 0; level < before.length; level++) {
-            skip[path[level]] = node;
+            nodes[4 * path[level] + 2] |= (long) node << 32;
         }
-        first[node] = sorted.length;
-        // Inner nodes made for a longer token hold none of their own: their tokens begin where those of the node below
-        // do.
+        nodes[4 * node + 2] = sorted.length;
         return longest;
     }
 
@@ -97,62 +84,80 @@ final class TokenTrie {
         long highBits = 0;
         int characters = 0;
         for (int level = bytes.length - 1; level >= 0; level--) {
-            int node = path[level];
-            if (level < whole && (bytes[level] & 0xC0) == 0x80) {
-                low[node] |= lowBits;
-                high[node] |= highBits;
-                height[node] = (short) Math.max(height[node], characters);
-                continue;
+            if (level >= whole || (bytes[level] & 0xC0) != 0x80) {
+                int kind = level < whole ? Characters.classOf(bytes[level] & 0xFF) : Characters.MALFORMED;
+                if (kind < 64) {
+                    lowBits |= 1L << kind;
+                } else {
+                    highBits |= 1L << kind;
+                }
+                characters++;
             }
-            int kind = level < whole ? Characters.classOf(bytes[level] & 0xFF) : Characters.MALFORMED;
-            if (kind < 64) {
-                lowBits |= 1L << kind;
-            } else {
-                highBits |= 1L << kind;
+            int at = 4 * path[level];
+            nodes[at] |= lowBits;
+            nodes[at + 1] |= highBits;
+            if (characters > (nodes[at + 3] >> 8 & 0xFFFFFF)) {
+                nodes[at + 3] = nodes[at + 3] & ~0xFFFFFF00L | (long) characters << 8;
             }
-            low[node] |= lowBits;
-            high[node] |= highBits;
-            height[node] = (short) Math.max(height[node], ++characters);
         }
     }
 
     /**
-     * Sets the bits of all tokens that can be read from {@code start}, apart from those that hold only characters of {@code roaming}, and no more
-     * of them than can be read for certain: they are known already.
+     * Sets the bits of all tokens that can be read from {@code start}, apart from those that hold only characters of {@code fromStart}, and no more
+     * of them than can be read for certain: they are known already. The same of {@code behindBlank} for the rest of tokens that begin with a blank.
      */
-    void collect(GrammarMachine machine, GrammarMachine.State start, Roaming roaming, long[] mask) {
+    void collect(
+            GrammarMachine machine,
+            GrammarMachine.State start,
+            Roaming fromStart,
+            Roaming behindBlank,
+            long[] mask) {
         GrammarMachine.State[] states = new GrammarMachine.State[deepest + 1];
         // How many characters are left of the run; negative off its way.
         int[] left = new int[deepest + 1];
         states[0] = start;
-        left[0] = roaming.run() == 0 ? -1 : roaming.run();
+        left[0] = fromStart.run() == 0 ? -1 : fromStart.run();
+        Roaming roaming = fromStart;
         int node = 0;
-        while (node < label.length) {
-            int level = depth[node];
+        while (node < size) {
+            int at = 4 * node;
+            int level = (int) (nodes[at + 3] >>> 32);
+            int label = (int) nodes[at + 3] & 0xFF;
+            int skip = (int) (nodes[at + 2] >>> 32);
+            roaming = level == 0 ? fromStart : roaming;
             GrammarMachine.State state = states[level];
             if (left[level] >= 0) {
-                if ((roaming.ends() || height[node] <= left[level]) && roaming.containsAll(low[node], high[node])) {
-                    node = skip[node];
+                if ((roaming.ends() || height(at) <= left[level]) && roaming.containsAll(nodes[at], nodes[at + 1])) {
+                    node = skip;
                     continue;
                 }
-            } else if (skip[node] - node >= WIDE) {
+            } else if (skip - node >= WIDE) {
                 Roaming here = machine.roaming(state);
-                if (height[node] <= here.run() && here.containsAll(low[node], high[node])) {
-                    add(node, skip[node], mask);
-                    node = skip[node];
+                if (height(at) <= here.run() && here.containsAll(nodes[at], nodes[at + 1])) {
+                    add(node, skip, mask);
+                    node = skip;
                     continue;
                 }
             }
-            GrammarMachine.State next = machine.step(state, label[node] & 0xFF);
+            GrammarMachine.State next = machine.step(state, label);
             if (next.isDead()) {
-                node = skip[node];
+                node = skip;
                 continue;
             }
             states[level + 1] = next;
-            left[level + 1] = left[level] < 0 ? -1 : leftBehind(roaming, left[level], label[node]);
+            if (level == 0 && label == ' ' && behindBlank.run() > 0) {
+                roaming = behindBlank;
+                left[1] = behindBlank.run();
+            } else {
+                left[level + 1] = left[level] < 0 ? -1 : leftBehind(roaming, left[level], (byte) label);
+            }
             add(node, node + 1, mask);
             node++;
         }
+    }
+
+    private int height(int at) {
+        return (int) nodes[at + 3] >>> 8;
     }
 
     /** How much of the run is left behind one more byte. */
@@ -168,13 +173,10 @@ final class TokenTrie {
 
     /** Adds the tokens of the nodes from {@code node} up to {@code to}. */
     private void add(int node, int to, long[] mask) {
-        for (int index = first[node]; index < first[to]; index++) {
+        int end = (int) nodes[4 * to + 2];
+        for (int index = (int) nodes[4 * node + 2]; index < end; index++) {
             int token = tokens[index];
             mask[token >> 6] |= 1L << token;
         }
-    }
-
-    int size() {
-        return label.length;
     }
 }
