@@ -149,7 +149,7 @@ public final class ConstraintFactory {
             String key, String parameter, boolean reasoning, boolean insideReasoning, Supplier<Automaton> automaton) {
         try {
             GrammarMachine machine = machine(key + (reasoning ? "\0reasoning" : ""), automaton);
-            TokenConstraint constraint = new GrammarConstraint(machine);
+            GrammarConstraint constraint = new GrammarConstraint(machine);
             return reasoning ? ReasoningGate.of(machine.vocabulary(), constraint, insideReasoning) : constraint;
         } catch (GrammarException error) {
             throw new ApiException(

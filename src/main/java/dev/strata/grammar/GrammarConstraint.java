@@ -23,6 +23,20 @@ final class GrammarConstraint implements TokenConstraint {
         return ended ? machine.vocabulary().endOnly() : machine.mask(state);
     }
 
+    /** Whether the text may go on with these bytes, without taking them. */
+    boolean reads(byte[] bytes) {
+        return !ended && !machine.read(state, bytes).isDead();
+    }
+
+    /** Takes the rest of a token that began before the rule did. */
+    void take(byte[] bytes) {
+        GrammarMachine.State next = machine.read(state, bytes);
+        if (ended || next.isDead()) {
+            throw new IllegalArgumentException("what the token holds behind the reasoning is not allowed");
+        }
+        state = next;
+    }
+
     @Override
     public void accept(int token) {
         if (machine.vocabulary().isEnd(token)) {
@@ -44,7 +58,7 @@ final class GrammarConstraint implements TokenConstraint {
     }
 
     @Override
-    public TokenConstraint fork() {
+    public GrammarConstraint fork() {
         return new GrammarConstraint(machine, state, ended);
     }
 }

@@ -28,6 +28,7 @@ public final class GrammarVocabulary {
     private final Tokenizer tokenizer;
     private final SortedSet<Integer> end;
     private final int words;
+    private final ClosingTag closingTag;
     private final TokenTrie all;
     private final TokenTrie behindQuote;
     private final CountedTokens inside;
@@ -92,6 +93,7 @@ public final class GrammarVocabulary {
                 tokens[word] = ~tokens[word];
             }
         }
+        closingTag = new ClosingTag(tokenizer);
         all = new TokenTrie(entries);
         behindQuote = new TokenTrie(quotes);
         inside = new CountedTokens(insideCounts);
@@ -140,6 +142,10 @@ public final class GrammarVocabulary {
 
     Tokenizer tokenizer() {
         return tokenizer;
+    }
+
+    ClosingTag closingTag() {
+        return closingTag;
     }
 
     boolean isEnd(int token) {

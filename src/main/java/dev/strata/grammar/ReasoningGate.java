@@ -1,15 +1,13 @@
 package dev.strata.grammar;
 
 import dev.strata.sampling.TokenConstraint;
-import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /**
  * Lets the model reason freely before a constraint begins: from an open {@code <think>} block, or one that the model opens as its first
  * words, to {@code </think>}. The block may not end the answer.
  */
 final class ReasoningGate implements TokenConstraint {
-    private static final byte[] CLOSE = "</think>".getBytes(StandardCharsets.UTF_8);
-
     private enum Place {
         BEFORE,
         INSIDE,
@@ -17,7 +15,7 @@ final class ReasoningGate implements TokenConstraint {
     }
 
     private final GrammarVocabulary vocabulary;
-    private final TokenConstraint inner;
+    private final GrammarConstraint inner;
     private final int openToken;
     private final long[] everything;
     private final long[] before;
@@ -27,7 +25,7 @@ final class ReasoningGate implements TokenConstraint {
 
     private ReasoningGate(
             GrammarVocabulary vocabulary,
-            TokenConstraint inner,
+            GrammarConstraint inner,
             int openToken,
             long[] everything,
             long[] before,
@@ -46,7 +44,7 @@ final class ReasoningGate implements TokenConstraint {
      * @param inside whether the prompt opened the block
      * @return {@code inner} itself when the model has no token that opens a block and none is open
      */
-    static TokenConstraint of(GrammarVocabulary vocabulary, TokenConstraint inner, boolean inside) {
+    static TokenConstraint of(GrammarVocabulary vocabulary, GrammarConstraint inner, boolean inside) {
         int open = vocabulary.tokenizer().id("<think>").orElse(-1);
         if (open < 0 && !inside) {
             return inner;
@@ -69,7 +67,7 @@ final class ReasoningGate implements TokenConstraint {
     public long[] allowed() {
         return switch (place) {
             case BEFORE -> before;
-            case INSIDE -> everything;
+            case INSIDE -> inside();
             case BEHIND -> inner.allowed();
         };
     }
@@ -88,22 +86,35 @@ final class ReasoningGate implements TokenConstraint {
         }
     }
 
-    /** The tag may be spelled out in several tokens. What a token holds behind it already belongs to the answer. */
+    /** The tag may be spelled out in several tokens. What a token holds behind it is the beginning of the answer. */
     private void inside(int token) {
         if (vocabulary.isEnd(token)) {
             throw new IllegalArgumentException("the reasoning block is still open");
         }
-        for (byte value : vocabulary.tokenizer().bytes(token)) {
-            if (value == CLOSE[matched]) {
-                matched++;
-            } else {
-                matched = value == CLOSE[0] ? 1 : 0;
-            }
-            if (matched == CLOSE.length) {
-                place = Place.BEHIND;
-                matched = 0;
+        byte[] bytes = vocabulary.tokenizer().bytes(token);
+        int end = ClosingTag.end(matched, bytes);
+        if (end < 0) {
+            matched = ClosingTag.matched(matched, bytes);
+            return;
+        }
+        if (end < bytes.length) {
+            inner.take(Arrays.copyOfRange(bytes, end, bytes.length));
+        }
+        place = Place.BEHIND;
+        matched = 0;
+    }
+
+    /** Everything but tokens that close the block and go on with what the answer may not begin with. */
+    private long[] inside() {
+        long[] mask = everything;
+        for (int token : vocabulary.closingTag().closers(matched)) {
+            byte[] bytes = vocabulary.tokenizer().bytes(token);
+            if (!inner.reads(Arrays.copyOfRange(bytes, ClosingTag.end(matched, bytes), bytes.length))) {
+                mask = mask == everything ? everything.clone() : mask;
+                mask[token >> 6] &= ~(1L << token);
             }
         }
+        return mask;
     }
 
     @Override

@@ -79,6 +79,29 @@ class ConstraintFactoryTest {
         assertTrue(constraint.finished());
     }
 
+    /** A token that ends the tag and goes on is the beginning of the answer, and has to fit. */
+    @Test
+    void whatFollowsTheTagInItsTokenIsHeldToTheRule() {
+        int token = TOKENIZER.id(">\n").orElseThrow();
+        for (boolean fits : new boolean[] {true, false}) {
+            OutputFormat format = fits ? new OutputFormat.JsonObject() : new OutputFormat.Grammar("root ::= \"{}\"");
+            TokenConstraint constraint = factory.of(format, true, true).orElseThrow();
+            assertTrue(constraint.accepts(token), "no tag yet");
+            for (int part : TOKENIZER.encode("so </think", false)) {
+                constraint.accept(part);
+            }
+            assertEquals(fits, constraint.accepts(token), "behind the tag");
+            if (fits) {
+                constraint.accept(token);
+                assertFalse(constraint.accepts(TOKENIZER.encode("Hi", true)[0]));
+                read(constraint, "{}");
+                assertTrue(constraint.finished());
+            } else {
+                assertThrows(IllegalArgumentException.class, () -> constraint.accept(token));
+            }
+        }
+    }
+
     @Test
     void masksForbidWhatIsNotAllowed() {
         TokenConstraint constraint = factory.of(new OutputFormat.Grammar("root ::= \"yes\" | \"no\""), false, false)
