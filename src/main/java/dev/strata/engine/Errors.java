@@ -3,6 +3,7 @@ package dev.strata.engine;
 import dev.strata.api.ApiError;
 import dev.strata.api.ApiError.Kind;
 import dev.strata.api.ApiException;
+import dev.strata.grammar.GrammarException;
 import dev.strata.sampling.LogitsException;
 
 /** The engine's errors as clients see them. */
@@ -11,6 +12,11 @@ final class Errors {
 
     static ApiError logits(LogitsException error) {
         return new ApiError(Kind.INTERNAL, "bad_logits", String.valueOf(error.getMessage()), null);
+    }
+
+    /** The answer's rule went beyond its limits while it was written. */
+    static ApiError rule(GrammarException error) {
+        return ApiError.invalid("response_format", "The answer cannot be constrained: " + error.getMessage());
     }
 
     static ApiError pass(Throwable error) {

@@ -6,6 +6,7 @@ import dev.strata.api.FinishReason;
 import dev.strata.api.Timings;
 import dev.strata.api.Usage;
 import dev.strata.decode.ExpertTotals;
+import dev.strata.grammar.GrammarException;
 import dev.strata.sampling.LogitsException;
 import dev.strata.sampling.TokenConstraint;
 import java.util.ArrayList;
@@ -86,6 +87,8 @@ final class Outcomes {
     void broken(Sequence sequence, RuntimeException error, long now) {
         if (error instanceof LogitsException bad) {
             fail(sequence, Errors.logits(bad), now);
+        } else if (error instanceof GrammarException bad) {
+            fail(sequence, Errors.rule(bad), now);
         } else {
             LOG.error("request {} failed", sequence.request.number, error);
             fail(sequence, Errors.pass(error), now);

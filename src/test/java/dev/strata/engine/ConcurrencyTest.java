@@ -18,6 +18,7 @@ import dev.strata.api.InferenceService;
 import dev.strata.api.SamplingOptions;
 import dev.strata.config.EngineOptions.Speculation;
 import dev.strata.device.Batch;
+import dev.strata.grammar.GrammarException;
 import dev.strata.sampling.TokenConstraint;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -31,6 +32,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
 class ConcurrencyTest {
@@ -207,15 +210,16 @@ class ConcurrencyTest {
         }
     }
 
-    /** A rule that breaks in the middle of an answer, as one too large to follow does. */
-    @Test
-    void oneSequencesBrokenRuleDoesNotTouchTheOthers() {
+    /** A rule that breaks in the middle of an answer; one that is too large to follow is the client's error. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void oneSequencesBrokenRuleDoesNotTouchTheOthers(boolean tooLarge) {
         EngineFixture.Builder builder = new EngineFixture.Builder();
         builder.parallel = 2;
         try (EngineFixture fixture = builder.start()) {
             Semaphore gate = new Semaphore(0);
             fixture.model.before = batch -> acquire(gate);
-            fixture.text.constraints = () -> new Breaking(5);
+            fixture.text.constraints = () -> new Breaking(5, tooLarge);
             Collector bad = new Collector();
             fixture.engine.generate(request(prompt(tokens(30, 1)), 50), bad);
             fixture.text.constraints = () -> null;
@@ -223,7 +227,7 @@ class ConcurrencyTest {
             fixture.engine.generate(request(prompt(tokens(50, 2)), 50), good);
             gate.release(10_000);
             ApiError error = bad.awaitEnd().error();
-            assertEquals("engine_error", error.code());
+            assertEquals(tooLarge ? ApiError.Kind.INVALID_REQUEST : ApiError.Kind.INTERNAL, error.kind());
             assertTrue(error.message().contains("too large to follow"), error.message());
             assertEquals(expected(tokens(50, 2), 50), good.awaitEnd().text());
             long begun = fixture.model.passes.stream()
@@ -234,11 +238,65 @@ class ConcurrencyTest {
         }
     }
 
+    /** Drafts that the answer's rule forbids take part in no pass. */
+    @Test
+    void forbiddenDraftsAreNotVerified() {
+        EngineFixture.Builder builder = new EngineFixture.Builder();
+        builder.speculation = new Speculation(false, 6, 0.5f, 3);
+        try (EngineFixture fixture = builder.start()) {
+            // The model would write 9 for ever, and so would the drafts; the rule wants 8 in every fifth place.
+            fixture.model.constant = 9;
+            fixture.text.constraints = () -> new EveryFifth(0);
+            Collector answer = fixture.run(request(prompt(3, 4, 5), 60));
+            assertEquals((FakeText.character(9).repeat(4) + FakeText.character(8)).repeat(12), answer.text());
+            assertTrue(answer.end().timings().acceptedDraftTokens() > 20);
+            for (Batch pass : fixture.model.passes) {
+                Batch.Segment segment = pass.segments().getFirst();
+                for (int row = 0; row < pass.rows(); row++) {
+                    int place = segment.past() + row - 3;
+                    if (place >= 0) {
+                        assertEquals(place % 5 == 4 ? 8 : 9, pass.tokens()[row], "at " + place);
+                    }
+                }
+            }
+        }
+    }
+
+    private static final class EveryFifth implements TokenConstraint {
+        private int place;
+
+        EveryFifth(int place) {
+            this.place = place;
+        }
+
+        @Override
+        public long[] allowed() {
+            return new long[] {1L << (place % 5 == 4 ? 8 : 9), 0};
+        }
+
+        @Override
+        public void accept(int token) {
+            place++;
+        }
+
+        @Override
+        public boolean finished() {
+            return false;
+        }
+
+        @Override
+        public TokenConstraint fork() {
+            return new EveryFifth(place);
+        }
+    }
+
     private static final class Breaking implements TokenConstraint {
+        private final boolean tooLarge;
         private int left;
 
-        Breaking(int tokens) {
+        Breaking(int tokens, boolean tooLarge) {
             left = tokens;
+            this.tooLarge = tooLarge;
         }
 
         @Override
@@ -249,7 +307,9 @@ class ConcurrencyTest {
         @Override
         public void accept(int token) {
             if (left-- == 0) {
-                throw new IllegalStateException("too large to follow");
+                throw tooLarge
+                        ? new GrammarException("too large to follow")
+                        : new IllegalStateException("too large to follow");
             }
         }
 
@@ -260,7 +320,7 @@ class ConcurrencyTest {
 
         @Override
         public TokenConstraint fork() {
-            return new Breaking(left);
+            return new Breaking(left, tooLarge);
         }
     }
 
