@@ -46,15 +46,15 @@ final class GrammarMachine {
         private @Nullable Fan fan;
         private @Nullable Roaming roaming;
         /** Behind so many more bytes of a character, when it is one state whatever they are. */
-        private @Nullable State tail;
+        @Nullable
+        State tail;
 
-        private int tailBytes;
+        int tailBytes;
         private long @Nullable [] mask;
         /** Which bytes can be read, one bit each. */
         private final long[] readable;
 
-        @Nullable
-        QuoteMasks masks;
+        private @Nullable QuoteMasks masks;
 
         private State(int[] stacks, boolean accepting) {
             this.stacks = stacks;
@@ -87,8 +87,18 @@ final class GrammarMachine {
             return accepting || !other.accepting;
         }
 
-        private boolean reads(int value) {
+        /** Whether a byte can come next. */
+        boolean reads(int value) {
             return (readable[value >> 6] >>> value & 1) != 0;
+        }
+
+        QuoteMasks masks() {
+            QuoteMasks known = masks;
+            if (known == null) {
+                known = new QuoteMasks();
+                masks = known;
+            }
+            return known;
         }
 
         private void forget() {
@@ -159,6 +169,11 @@ final class GrammarMachine {
 
     State start() {
         return start;
+    }
+
+    /** From which nothing can be read. */
+    State dead() {
+        return dead;
     }
 
     GrammarVocabulary vocabulary() {
@@ -350,90 +365,10 @@ final class GrammarMachine {
         if (known == null) {
             known = Long.bitCount(state.readable[0]) + Long.bitCount(state.readable[1]) < LEAST_READ
                     ? Fan.NONE
-                    : makeFan(state);
+                    : FanMaker.of(this, state);
             state.fan = known;
         }
         return known;
-    }
-
-    private Fan makeFan(State state) {
-        State inString = characterStep(state);
-        if (inString != null) {
-            return Fan.ofString(inString);
-        }
-        State[] byClass = new State[Characters.CLASSES];
-        for (int value = 0; value <= 0xF4; value++) {
-            int kind = Characters.classOf(value);
-            State behind = state.reads(value) ? behindCharacter(state, value) : dead;
-            byClass[kind] = behind == null || byClass[kind] != null && byClass[kind] != behind ? dead : behind;
-        }
-        State[] targets = new State[Characters.CLASSES];
-        long[] lows = new long[Characters.CLASSES];
-        long[] highs = new long[Characters.CLASSES];
-        long low = 0;
-        long high = 0;
-        int count = 0;
-        for (int kind = 0; kind < Characters.CLASSES; kind++) {
-            State target = byClass[kind];
-            if (target == null || target.isDead()) {
-                continue;
-            }
-            int at = 0;
-            while (at < count && targets[at] != target) {
-                at++;
-            }
-            targets[at] = target;
-            count = Math.max(count, at + 1);
-            if (kind < 64) {
-                lows[at] |= 1L << kind;
-                low |= 1L << kind;
-            } else {
-                highs[at] |= 1L << kind;
-                high |= 1L << kind;
-            }
-        }
-        return new Fan(
-                low, high, Arrays.copyOf(targets, count), Arrays.copyOf(lows, count), Arrays.copyOf(highs, count));
-    }
-
-    /** The state behind all characters with this first byte; null when it is not the same for all. */
-    private @Nullable State behindCharacter(State state, int first) {
-        int length = Characters.lengthOf(first);
-        if (length == 0) {
-            return null;
-        }
-        State behind = step(state, first);
-        if (length == 1) {
-            return behind;
-        }
-        int low = Characters.lowestSecond(first);
-        int high = Characters.highestSecond(first);
-        return low == 0x80 && high == 0xBF ? tail(behind, length - 1) : common(behind, length - 1, low, high);
-    }
-
-    private @Nullable State common(State state, int bytes, int low, int high) {
-        State before = null;
-        State one = null;
-        for (int value = low; value <= high; value++) {
-            State next = step(state, value);
-            if (next != before) {
-                before = next;
-                State last = next.isDead() ? null : bytes == 1 ? next : tail(next, bytes - 1);
-                if (last == null || one != null && one != last) {
-                    return null;
-                }
-                one = last;
-            }
-        }
-        return one;
-    }
-
-    private @Nullable State tail(State state, int bytes) {
-        if (state.tailBytes != bytes) {
-            state.tail = common(state, bytes, 0x80, 0xBF);
-            state.tailBytes = bytes;
-        }
-        return state.tail;
     }
 
     /** The tokens that may come next; shared, not to be changed. */

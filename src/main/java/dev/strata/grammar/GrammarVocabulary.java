@@ -198,14 +198,12 @@ public final class GrammarVocabulary {
             return null;
         }
         if (alike && room >= most) {
-            if (first.masks == null) {
-                first.masks = new GrammarMachine.QuoteMasks();
-            }
-            long[] known = first.masks.before;
+            GrammarMachine.QuoteMasks masks = first.masks();
+            long[] known = masks.before;
             if (known == null) {
                 known = inside.all().clone();
                 closing.addCommon(known, exits(machine, first), 0, most);
-                first.masks.before = known;
+                masks.before = known;
             }
             return known;
         }
@@ -234,17 +232,15 @@ public final class GrammarVocabulary {
 
     /** Tokens that close a string, given the state behind its quote. */
     private long[] exits(GrammarMachine machine, GrammarMachine.State behind) {
-        if (behind.masks == null) {
-            behind.masks = new GrammarMachine.QuoteMasks();
-        }
-        long[] known = behind.masks.exits;
+        GrammarMachine.QuoteMasks masks = behind.masks();
+        long[] known = masks.exits;
         if (known == null) {
             known = new long[words];
             if (!behind.isDead()) {
                 System.arraycopy(quoteLast, 0, known, 0, words);
                 behindQuote.collect(machine, behind, Roaming.NONE, Roaming.NONE, known);
             }
-            behind.masks.exits = known;
+            masks.exits = known;
         }
         return known;
     }

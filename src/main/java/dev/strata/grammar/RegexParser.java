@@ -2,6 +2,7 @@ package dev.strata.grammar;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Parses the regular part of JavaScript's expressions, as the keyword {@code pattern} has them: no look-around, no references, anchors only
@@ -125,19 +126,19 @@ final class RegexParser {
 
     private Pattern quantified(Pattern atom) {
         Pattern value = repeated(atom);
-        if (value == atom) {
+        if (value == null) {
             return atom;
         }
         // A lazy quantifier matches the same strings.
         take('?');
-        if (repeated(atom) != atom) {
+        if (repeated(atom) != null) {
             throw unsupported("a quantifier behind a quantifier");
         }
         return value;
     }
 
-    /** The atom with the quantifier that comes next; the atom itself when there is none. */
-    private Pattern repeated(Pattern atom) {
+    /** The atom with the quantifier that comes next; null when there is none. */
+    private @Nullable Pattern repeated(Pattern atom) {
         if (take('*')) {
             return Pattern.repeated(atom, 0, -1);
         }
@@ -159,7 +160,7 @@ final class RegexParser {
             }
             return Pattern.repeated(atom, least, most);
         }
-        return atom;
+        return null;
     }
 
     private static boolean isDigit(int unit) {

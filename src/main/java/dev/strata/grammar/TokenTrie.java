@@ -2,6 +2,7 @@ package dev.strata.grammar;
 
 import java.util.Arrays;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Byte strings of tokens as a tree in preorder, so that a walk goes through memory in one direction and skips what is forbidden. */
 final class TokenTrie {
@@ -19,6 +20,9 @@ final class TokenTrie {
     private final long[] nodes;
 
     private final int size;
+    /** The node of each first byte; -1: no token begins with it. */
+    private final int[] roots = new int[256];
+
     private final int[] tokens;
     private final int deepest;
 
@@ -67,6 +71,10 @@ final class TokenTrie {
             nodes[4 * path[level] + 2] |= (long) node << 32;
         }
         nodes[4 * node + 2] = sorted.length;
+        Arrays.fill(roots, -1);
+        for (int root = 0; root < size; root = skip(root)) {
+            roots[(int) nodes[4 * root + 3] & 0xFF] = root;
+        }
         return longest;
     }
 
@@ -112,48 +120,81 @@ final class TokenTrie {
             Roaming fromStart,
             Roaming behindBlank,
             long[] mask) {
-        GrammarMachine.State[] states = new GrammarMachine.State[deepest + 1];
-        // How many characters are left of the run; negative off its way.
-        int[] left = new int[deepest + 1];
-        states[0] = start;
-        left[0] = fromStart.run() == 0 ? -1 : fromStart.run();
-        Roaming roaming = fromStart;
-        int node = 0;
-        while (node < size) {
-            int at = 4 * node;
-            int level = (int) (nodes[at + 3] >>> 32);
-            int label = (int) nodes[at + 3] & 0xFF;
-            int skip = (int) (nodes[at + 2] >>> 32);
-            roaming = level == 0 ? fromStart : roaming;
-            GrammarMachine.State state = states[level];
-            if (left[level] >= 0) {
-                if ((roaming.ends() || height(at) <= left[level]) && roaming.containsAll(nodes[at], nodes[at + 1])) {
-                    node = skip;
-                    continue;
-                }
-            } else if (skip - node >= WIDE) {
-                Roaming here = machine.roaming(state);
-                if (height(at) <= here.run() && here.containsAll(nodes[at], nodes[at + 1])) {
-                    add(node, skip, mask);
-                    node = skip;
-                    continue;
-                }
+        Walk walk = new Walk(machine, mask);
+        walk.states[0] = start;
+        for (int value = 0; value < roots.length; value++) {
+            // The nodes of first bytes lie far apart, so those that cannot be read are not even looked at.
+            if (roots[value] >= 0 && start.reads(value)) {
+                boolean blank = value == ' ' && behindBlank.run() > 0;
+                walk.from(roots[value], fromStart, blank ? behindBlank : null);
             }
-            GrammarMachine.State next = machine.step(state, label);
-            if (next.isDead()) {
-                node = skip;
-                continue;
-            }
-            states[level + 1] = next;
-            if (level == 0 && label == ' ' && behindBlank.run() > 0) {
-                roaming = behindBlank;
-                left[1] = behindBlank.run();
-            } else {
-                left[level + 1] = left[level] < 0 ? -1 : leftBehind(roaming, left[level], (byte) label);
-            }
-            add(node, node + 1, mask);
-            node++;
         }
+    }
+
+    /** A walk through the tree. */
+    private final class Walk {
+        private final GrammarMachine machine;
+        private final long[] mask;
+        private final GrammarMachine.State[] states = new GrammarMachine.State[deepest + 1];
+        /** How many characters are left of the run at each level; negative off its way. */
+        private final int[] left = new int[deepest + 1];
+
+        private Walk(GrammarMachine machine, long[] mask) {
+            this.machine = machine;
+            this.mask = mask;
+        }
+
+        private void from(int root, Roaming first, @Nullable Roaming behind) {
+            int end = skip(root);
+            int node = root;
+            Roaming roaming = first;
+            left[0] = first.run() == 0 ? -1 : first.run();
+            while (node < end) {
+                int at = 4 * node;
+                int level = (int) (nodes[at + 3] >>> 32);
+                if (isKnown(node, level, roaming)) {
+                    node = skip(node);
+                    continue;
+                }
+                int label = (int) nodes[at + 3] & 0xFF;
+                GrammarMachine.State next = machine.step(states[level], label);
+                if (next.isDead()) {
+                    node = skip(node);
+                    continue;
+                }
+                states[level + 1] = next;
+                if (level == 0 && behind != null) {
+                    roaming = behind;
+                    left[1] = behind.run();
+                } else {
+                    left[level + 1] = left[level] < 0 ? -1 : leftBehind(roaming, left[level], (byte) label);
+                }
+                add(node, node + 1, mask);
+                node++;
+            }
+        }
+
+        /** Whether all tokens from the node on are in the mask, or known not to be. */
+        private boolean isKnown(int node, int level, Roaming roaming) {
+            int at = 4 * node;
+            if (left[level] >= 0) {
+                return (roaming.ends() || height(at) <= left[level])
+                        && roaming.containsAll(nodes[at], nodes[at + 1]);
+            }
+            if (skip(node) - node < WIDE) {
+                return false;
+            }
+            Roaming here = machine.roaming(states[level]);
+            if (height(at) > here.run() || !here.containsAll(nodes[at], nodes[at + 1])) {
+                return false;
+            }
+            add(node, skip(node), mask);
+            return true;
+        }
+    }
+
+    private int skip(int node) {
+        return (int) (nodes[4 * node + 2] >>> 32);
     }
 
     private int height(int at) {
