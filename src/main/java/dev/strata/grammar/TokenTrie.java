@@ -185,7 +185,8 @@ final class TokenTrie {
                 return false;
             }
             Roaming here = machine.roaming(states[level]);
-            if (height(at) > here.run() || !here.containsAll(nodes[at], nodes[at + 1])) {
+            // Inside of a character nothing roams, and the node may hold no beginning of another one.
+            if (here.run() == 0 || height(at) > here.run() || !here.containsAll(nodes[at], nodes[at + 1])) {
                 return false;
             }
             add(node, skip(node), mask);

@@ -51,6 +51,7 @@ class MaskTest {
                 "root ::= [a-zA-Z ]{3} [a-z]{2} [^e]+",
                 "root ::= ([^e]* \"e\" [^r]* \"rr\")* \".\"",
                 "root ::= ([a-z]+ | [a-z]+ \" \" [A-Za-z\\u00e0-\\u024f\\u4e00-\\u9fff]+)* \"!\"",
+                "root ::= [\\u00a0\\u2028\\u3000]{2} [\\U0001F600] \"x\"",
                 "root ::= ([a-mA-Z0-9] [a-z])* | [^\\x00-\\x1f]{2,5} [^ ]{2,40}"
             })
     void masksOfRoamingTextsAreExact(String grammar) {
@@ -58,7 +59,7 @@ class MaskTest {
         GrammarMachine machine = new GrammarMachine(GbnfParser.parse(grammar), vocabulary);
         GrammarMachine.State state = machine.start();
         for (int step = 0; step < 6 && !state.isFinal(); step++) {
-            Grammars.check(machine, state, random.nextInt(23), 23);
+            Grammars.check(machine, state, random.nextInt(7), 7);
             state = machine.read(state, randomToken(machine.mask(state), random));
         }
     }
