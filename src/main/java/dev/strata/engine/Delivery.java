@@ -35,7 +35,7 @@ final class Delivery {
         }
         // Only now: whoever is woken may take the processor away.
         for (Parcel parcel : parcels) {
-            parcel.request().listener.onPause();
+            pause(parcel.request());
         }
         parcels.clear();
     }
@@ -49,7 +49,16 @@ final class Delivery {
     void failAll(ApiError error) {
         for (ActiveRequest request : live) {
             deliver(request, new Delta.Failed(0, error));
+            pause(request);
+        }
+    }
+
+    private static void pause(ActiveRequest request) {
+        try {
             request.listener.onPause();
+        } catch (RuntimeException e) {
+            LOG.warn("a listener failed; its request is cancelled", e);
+            request.cancel();
         }
     }
 

@@ -3,6 +3,7 @@ package dev.strata.metrics;
 import dev.strata.api.Timings;
 import dev.strata.api.Usage;
 import io.prometheus.metrics.core.metrics.Counter;
+import io.prometheus.metrics.core.metrics.CounterWithCallback;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.core.metrics.Histogram;
 import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
@@ -11,12 +12,14 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.function.IntSupplier;
+import java.util.function.LongSupplier;
 
 /** What the server counts. One object for each server, so that tests can run several. */
 public final class ServerMetrics {
     private final PrometheusRegistry registry = new PrometheusRegistry();
 
     private final Counter requests = Counter.builder()
+            .withoutExemplars()
             .name("strata_http_requests_total")
             .help("Answered HTTP requests; status 499: the client left first")
             .labelNames("method", "route", "status")
@@ -30,28 +33,34 @@ public final class ServerMetrics {
             .classicUpperBounds(0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60, 300, 1800)
             .register(registry);
     private final Counter promptTokens = Counter.builder()
+            .withoutExemplars()
             .name("strata_prompt_tokens_total")
             .help("Prompt tokens of finished answers")
             .labelNames("source")
             .register(registry);
     private final Counter predictedTokens = Counter.builder()
+            .withoutExemplars()
             .name("strata_predicted_tokens_total")
             .help("Tokens generated for finished answers")
             .register(registry);
     private final Counter promptSeconds = Counter.builder()
+            .withoutExemplars()
             .name("strata_prompt_seconds_total")
             .help("Time spent reading prompts")
             .register(registry);
     private final Counter predictedSeconds = Counter.builder()
+            .withoutExemplars()
             .name("strata_predicted_seconds_total")
             .help("Time spent generating")
             .register(registry);
     private final Counter draftTokens = Counter.builder()
+            .withoutExemplars()
             .name("strata_draft_tokens_total")
             .help("Speculative tokens")
             .labelNames("outcome")
             .register(registry);
     private final Counter answers = Counter.builder()
+            .withoutExemplars()
             .name("strata_answers_total")
             .help("Answers by the reason of their end")
             .labelNames("reason")
@@ -76,6 +85,14 @@ public final class ServerMetrics {
                 .name(name)
                 .help(help)
                 .callback(callback -> callback.call(value.getAsInt()))
+                .register(registry);
+    }
+
+    public void counter(String name, String help, LongSupplier value) {
+        CounterWithCallback.builder()
+                .name(name)
+                .help(help)
+                .callback(callback -> callback.call(value.getAsLong()))
                 .register(registry);
     }
 

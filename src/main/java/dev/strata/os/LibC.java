@@ -13,7 +13,7 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
-/** The C library's functions that we call. Every method returns zero (or an address) on success and {@code -errno} on failure. */
+/** The C library's functions that we call. Every method returns zero (or an address, or a descriptor) on success and {@code -errno} on failure. */
 final class LibC {
     private static final Linker LINKER = Linker.nativeLinker();
     private static final StructLayout CAPTURE = Linker.Option.captureStateLayout();
@@ -62,6 +62,18 @@ final class LibC {
             FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT),
             Linker.Option.captureCallState("errno"),
             Linker.Option.firstVariadicArg(2));
+
+    /** Looked up where it is needed: finding a function takes a millisecond of the start. */
+    private static final class Fcntl {
+        /** Its number is the same on every architecture. */
+        static final int F_DUPFD_CLOEXEC = 1030;
+
+        static final MethodHandle HANDLE = LINKER.downcallHandle(
+                LINKER.defaultLookup().findOrThrow("fcntl"),
+                FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT),
+                Linker.Option.captureCallState("errno"),
+                Linker.Option.firstVariadicArg(2));
+    }
 
     private static MethodHandle bind(String name, FunctionDescriptor descriptor) {
         MemorySegment symbol = LINKER.defaultLookup()
@@ -166,6 +178,27 @@ final class LibC {
             return advised != 0 ? -advised : closed != 0 ? -errno(capture) : failure;
         } catch (Throwable failure) {
             throw unexpected("posix_fadvise", failure);
+        }
+    }
+
+    /** A second descriptor, closed in programs that are started. */
+    int duplicate(int descriptor) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment capture = arena.allocate(CAPTURE);
+            int result = (int) Fcntl.HANDLE.invokeExact(capture, descriptor, Fcntl.F_DUPFD_CLOEXEC, 0);
+            return result >= 0 ? result : -errno(capture);
+        } catch (Throwable failure) {
+            throw unexpected("fcntl", failure);
+        }
+    }
+
+    int close(int descriptor) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment capture = arena.allocate(CAPTURE);
+            int result = (int) close.invokeExact(capture, descriptor);
+            return result == 0 ? 0 : -errno(capture);
+        } catch (Throwable failure) {
+            throw unexpected("close", failure);
         }
     }
 

@@ -8,6 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.BitSet;
+import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -158,6 +159,12 @@ final class LinuxSystem implements OperatingSystem {
         int turns = libc.schedSlice(SHORT_TURN_NANOS, null);
         String reason = "nice " + AHEAD + " for a thread: " + Errno.describe(-result);
         return Outcome.refused(turns == 0 ? reason : reason + "; short turns: " + Errno.describe(-turns));
+    }
+
+    @Override
+    public OptionalInt duplicate(int descriptor) {
+        int second = libc.duplicate(descriptor);
+        return second < 0 ? OptionalInt.empty() : OptionalInt.of(second);
     }
 
     static boolean transparentPages(Path file) {

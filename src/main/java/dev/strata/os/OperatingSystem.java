@@ -3,6 +3,7 @@ package dev.strata.os;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.BitSet;
+import java.util.OptionalInt;
 
 /** Native services of the system that runs us. {@link #current()} picks the implementation once. */
 public interface OperatingSystem {
@@ -58,6 +59,9 @@ public interface OperatingSystem {
      * threads that answer and never compute. Where only the nice value is refused, it still gets short turns, and the outcome says so.
      */
     Outcome shortTurns();
+
+    /** A second descriptor of what {@code descriptor} names, to be closed by itself; empty where none can be had. */
+    OptionalInt duplicate(int descriptor);
 
     /** {@link #bindThread} to one logical CPU. */
     default Outcome bindThread(int cpu) {

@@ -4,6 +4,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.BitSet;
+import java.util.OptionalInt;
 
 /** Works everywhere, with small pages, and refuses what needs native calls. */
 final class PortableSystem implements OperatingSystem {
@@ -71,6 +72,11 @@ final class PortableSystem implements OperatingSystem {
     @Override
     public Outcome shortTurns() {
         return Outcome.refused(reason);
+    }
+
+    @Override
+    public OptionalInt duplicate(int descriptor) {
+        return OptionalInt.empty();
     }
 
     @Override

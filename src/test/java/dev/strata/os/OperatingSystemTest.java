@@ -10,9 +10,11 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.BitSet;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -36,6 +38,20 @@ class OperatingSystemTest {
                 pages.memory().set(JAVA_BYTE, bytes - 1, (byte) 7);
                 assertEquals(7, pages.memory().get(JAVA_BYTE, bytes - 1));
             }
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("systems")
+    void aSecondDescriptorNamesTheSame(OperatingSystem system) throws IOException {
+        OptionalInt second = system.duplicate(1);
+        assertEquals(system.isAvailable(), second.isPresent());
+        if (second.isPresent()) {
+            Path opened = Path.of("/proc/self/fd/" + second.getAsInt());
+            assertEquals(Files.readSymbolicLink(Path.of("/proc/self/fd/1")), Files.readSymbolicLink(opened));
+            assertTrue(system.duplicate(1 << 20).isEmpty());
+            assertEquals(0, new LibC().close(second.getAsInt()));
+            assertFalse(Files.exists(opened, LinkOption.NOFOLLOW_LINKS));
         }
     }
 

@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -47,8 +48,16 @@ final class FakeInferenceService implements InferenceService {
     volatile Map<String, Object> facts = new LinkedHashMap<>(Map.of("backend", "fake", "memory", Map.of("used", 7)));
     private volatile Script script;
 
+    private final Executor threads;
+
     FakeInferenceService(Script script) {
+        this(script, answer -> Thread.ofVirtual().name("fake-engine").start(answer));
+    }
+
+    /** @param threads run the scripts */
+    FakeInferenceService(Script script, Executor threads) {
         this.script = script;
+        this.threads = threads;
     }
 
     /** Answers "Hello world" in two pieces, as often as asked. */
@@ -106,7 +115,7 @@ final class FakeInferenceService implements InferenceService {
         Output output = new Output(request, listener);
         running.incrementAndGet();
         Script now = script;
-        Thread.ofVirtual().name("fake-engine").start(() -> {
+        threads.execute(() -> {
             try {
                 now.run(output);
             } catch (InterruptedException e) {

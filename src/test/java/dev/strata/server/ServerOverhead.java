@@ -19,7 +19,6 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 
@@ -30,6 +29,8 @@ import java.util.concurrent.locks.LockSupport;
  */
 final class ServerOverhead {
     private static final int TOKENS = 200;
+    /** Tokens of the first answers. */
+    private static final int BRIEF = 8;
 
     private ServerOverhead() {}
 
@@ -98,7 +99,9 @@ final class ServerOverhead {
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
             URI address = URI.create("http://127.0.0.1:" + out.readLine());
             // Without /health beside it: fifty of those a second cost as much as the tokens of one stream.
-            StreamLoad.Result warm = StreamLoad.run(address, 64, 2 * seconds, TOKENS, false);
+            // A server that has run for a while: short answers first, so that what comes once a request has come often, too.
+            StreamLoad.Result brief = StreamLoad.run(address, 64, seconds, BRIEF, false);
+            StreamLoad.Result warm = StreamLoad.run(address, 64, seconds, TOKENS, false);
             long[] before = cpu(process, out);
             StreamLoad.Result result = StreamLoad.run(address, load.streams(), seconds, TOKENS, false);
             long[] after = cpu(process, out);
@@ -107,7 +110,12 @@ final class ServerOverhead {
                 micros[i] = (after[i] - before[i]) / 1e3 / Math.max(1, result.events());
             }
             return new Cost(
-                    micros[0], micros[1], micros[2], micros[3], result.errors() + warm.errors(), result.summary());
+                    micros[0],
+                    micros[1],
+                    micros[2],
+                    micros[3],
+                    result.errors() + warm.errors() + brief.errors(),
+                    result.summary());
         } finally {
             process.destroy();
         }
@@ -154,11 +162,12 @@ final class ServerOverhead {
     /** An answer that is being written. */
     private static final class Answer {
         final FakeInferenceService.Output output;
-        final CountDownLatch done = new CountDownLatch(1);
-        int left = TOKENS;
+        int left;
 
         Answer(FakeInferenceService.Output output) {
             this.output = output;
+            Integer most = output.request.maxTokens();
+            this.left = most == null ? TOKENS : most;
         }
     }
 
@@ -171,16 +180,14 @@ final class ServerOverhead {
     /** A step, in which the streams that there are now get a token each. */
     private static Runnable fakeEngine() throws IOException {
         ConcurrentLinkedQueue<Answer> arriving = new ConcurrentLinkedQueue<>();
-        TestServer server = TestServer.start(new FakeInferenceService(output -> {
-            Answer answer = new Answer(output);
-            arriving.add(answer);
-            answer.done.await();
-        }));
+        // Without threads of its own, which would count as the server's.
+        TestServer server = TestServer.start(
+                new FakeInferenceService(output -> arriving.add(new Answer(output)), Runnable::run));
         System.out.println(server.server.port());
         List<Answer> running = new ArrayList<>();
         return () -> {
-            server.engine.requests.clear();
             for (Answer answer = arriving.poll(); answer != null; answer = arriving.poll()) {
+                server.engine.requests.clear();
                 running.add(answer);
             }
             for (Answer answer : running) {
@@ -195,7 +202,6 @@ final class ServerOverhead {
                 Answer answer = each.next();
                 answer.output.pause();
                 if (answer.left == 0) {
-                    answer.done.countDown();
                     each.remove();
                 }
             }
@@ -220,11 +226,13 @@ final class ServerOverhead {
         long elapsed = 0;
         while (true) {
             LockSupport.parkNanos(paced.get() ? (long) (stepMillis * 1e6) : 500_000);
+            // Reading this clock takes microseconds itself, as long as one of the two readings before the step apart.
+            long before = threads.getCurrentThreadCpuTime();
             long start = threads.getCurrentThreadCpuTime();
             long began = System.nanoTime();
             step.run();
             elapsed += System.nanoTime() - began;
-            processor += threads.getCurrentThreadCpuTime() - start;
+            processor += threads.getCurrentThreadCpuTime() - start - (start - before);
             held.elapsed = elapsed;
             held.processor = processor;
         }

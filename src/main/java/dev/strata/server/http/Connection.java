@@ -23,6 +23,7 @@ final class Connection extends SimpleChannelInboundHandler<FullHttpRequest> {
     private volatile Runnable writable = () -> {};
     private final Deque<FullHttpRequest> pipelined = new ArrayDeque<>();
     private @Nullable Exchange current;
+    private @Nullable DirectSocket direct;
 
     Connection(Dispatcher dispatcher, RequestClock clock) {
         this.dispatcher = dispatcher;
@@ -42,6 +43,15 @@ final class Connection extends SimpleChannelInboundHandler<FullHttpRequest> {
         } else {
             ChannelFuture _ = context.close();
         }
+    }
+
+    /** Opened for the first stream, kept for the next. Called on the event loop. */
+    @Nullable
+    DirectSocket directSocket(ChannelHandlerContext context) {
+        if (direct == null) {
+            direct = DirectSocket.open(context.channel());
+        }
+        return direct;
     }
 
     private void begin(ChannelHandlerContext context, FullHttpRequest request) {

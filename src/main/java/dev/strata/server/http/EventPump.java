@@ -2,6 +2,7 @@ package dev.strata.server.http;
 
 import dev.strata.server.http.GenerationCall.Piece;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelOutboundBuffer;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
@@ -11,10 +12,11 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes the pieces of a streamed answer to the socket on the connection's event loop, so that a token crosses from thread to thread only once. The request's
- * virtual thread waits beside it and looks after silence and slow readers.
+ * Takes the pieces of a streamed answer to the socket. In the steady state the thread that brings them sends them itself and wakes nobody; whatever is unusual
+ * (the head, a full socket, the end, a failure) is done on the connection's event loop, and so is everything where there is no other way to the socket. The
+ * request's virtual thread waits beside it and looks after silence and slow readers.
  */
-final class EventPump {
+final class EventPump implements GenerationCall.Taker {
     /** Pieces that wait together go out in writes of about this size. */
     private static final int MOST_PENDING = 32 << 10;
 
@@ -25,6 +27,14 @@ final class EventPump {
     private final EventWriter writer;
     private final Consumer<Piece> counter;
     private final PumpQueue queue;
+    private final DirectSender sender;
+    /** Who may take pieces and write them. */
+    private final Turn turn = new Turn();
+    /** The way beside the pipeline; null when there is none. Set before the turn is opened. */
+    private @Nullable DirectSocket socket;
+    /** Whether pieces came that the thread which brings them may send itself. */
+    private volatile boolean fresh;
+
     private final AtomicBoolean scheduled = new AtomicBoolean();
     private final CountDownLatch done = new CountDownLatch(1);
     private volatile @Nullable Throwable failure;
@@ -39,7 +49,8 @@ final class EventPump {
             EventStream events,
             EventWriter writer,
             Consumer<Piece> counter,
-            PumpQueue queue) {
+            PumpQueue queue,
+            DirectSender sender) {
         this.exchange = exchange;
         this.channel = exchange.channel();
         this.call = call;
@@ -47,6 +58,7 @@ final class EventPump {
         this.writer = writer;
         this.counter = counter;
         this.queue = queue;
+        this.sender = sender;
     }
 
     /**
@@ -88,12 +100,75 @@ final class EventPump {
     private void begin() {
         try {
             channel.eventLoop().execute(() -> {
-                call.onArrival(this::schedule, queue::wake);
+                socket = events.isChunked() ? exchange.directSocket() : null;
+                call.onArrival(this);
                 exchange.onWritable(this::scheduleNow);
                 scheduleNow();
             });
         } catch (RejectedExecutionException e) {
             fail(PumpQueue.stopped());
+        }
+    }
+
+    @Override
+    public void arrived() {
+        if (turn.isLoops()) {
+            schedule();
+        } else {
+            fresh = true;
+        }
+    }
+
+    @Override
+    public void paused() {
+        if (fresh) {
+            fresh = false;
+            if (!sendHere()) {
+                schedule();
+            }
+        }
+        queue.wake();
+    }
+
+    /** Sends what there is on the calling thread; false when the event loop has to be asked. */
+    private boolean sendHere() {
+        DirectSocket way = socket;
+        // The end is the event loop's, and what comes right before it goes along.
+        if (way == null || call.hasEnded() || !turn.take()) {
+            return false;
+        }
+        boolean sent = false;
+        if (sender.take()) {
+            events.borrow(sender.memory());
+            try {
+                sent = sendPieces(way);
+            } finally {
+                events.giveBack();
+                sender.release();
+            }
+        }
+        if (sent) {
+            return turn.giveBack();
+        }
+        turn.leave();
+        return false;
+    }
+
+    private boolean sendPieces(DirectSocket way) {
+        try {
+            Piece piece;
+            while (!writer.isDone() && events.pendingBytes() <= DirectSender.MOST && (piece = call.poll()) != null) {
+                counter.accept(piece);
+                writer.write(piece);
+            }
+            if (writer.isDone() || !events.send(sender, way)) {
+                return false;
+            }
+            lastWrite = System.nanoTime();
+            return true;
+        } catch (RuntimeException | Error e) {
+            fail(e);
+            return false;
         }
     }
 
@@ -115,19 +190,23 @@ final class EventPump {
     }
 
     private void keepAlive() {
-        if (done.getCount() > 0 && channel.isWritable()) {
+        if (done.getCount() > 0 && channel.isWritable() && turn.claim()) {
             writer.keepAlive();
             events.flush();
             lastWrite = System.nanoTime();
+            openTurn();
         }
     }
 
     /** Writes what there is, on the event loop; {@link #flush} follows. */
     void write() {
         scheduled.set(false);
-        if (done.getCount() == 0) {
-            return;
+        if (done.getCount() > 0 && turn.claim()) {
+            writePieces();
         }
+    }
+
+    private void writePieces() {
         try {
             Piece piece;
             while (hasRoom() && !writer.isDone() && (piece = call.poll()) != null) {
@@ -154,6 +233,17 @@ final class EventPump {
         lastWrite = System.nanoTime();
         if (done.getCount() > 0) {
             channel.flush();
+            openTurn();
+        }
+    }
+
+    /** Lets other threads send if nothing is on its way through the pipeline. */
+    private void openTurn() {
+        if (socket != null && turn.isLoops()) {
+            ChannelOutboundBuffer outbound = channel.unsafe().outboundBuffer();
+            if (outbound != null && outbound.isEmpty() && events.isEmpty()) {
+                turn.open();
+            }
         }
     }
 

@@ -23,6 +23,7 @@ public final class EventStream {
     private final @Nullable ChannelHandlerContext codec;
 
     private final PendingBytes pending = new PendingBytes();
+    private final LeftBytes left = new LeftBytes();
 
     EventStream(Exchange exchange, boolean chunked) {
         this.exchange = exchange;
@@ -36,15 +37,11 @@ public final class EventStream {
         pending.add(END_OF_EVENT);
     }
 
-    /** {@code data: JSON}, the frame with {@code text} in it. */
+    /** The frame with {@code text} in it. */
     public void sendFramed(TextFrame frame, String text) {
-        pending.add(DATA);
         pending.add(frame.before());
-        if (!pending.addPlain(text)) {
-            pending.add(Json.bytes(text));
-        }
+        pending.addJson(text);
         pending.add(frame.after());
-        pending.add(END_OF_EVENT);
     }
 
     /** {@code event: NAME} and {@code data: JSON}. */
@@ -63,6 +60,11 @@ public final class EventStream {
         text(": " + words + "\n\n");
     }
 
+    /** Whether all that was collected has been handed on. */
+    boolean isEmpty() {
+        return pending.size() == 0 && left.isEmpty();
+    }
+
     int pendingBytes() {
         return pending.size();
     }
@@ -73,8 +75,32 @@ public final class EventStream {
         exchange.channel().flush();
     }
 
+    /** Collects in this memory until {@link #giveBack}, to be called when all that was collected has been handed on. */
+    void borrow(byte[] memory) {
+        pending.borrow(memory);
+    }
+
+    void giveBack() {
+        pending.giveBack();
+    }
+
+    /**
+     * Sends what was collected without the event loop. Only when all that was handed to the connection has reached the socket.
+     *
+     * @return false when bytes are left, which {@link #write} will hand to the connection
+     */
+    boolean send(DirectSender sender, DirectSocket socket) {
+        return pending.size() == 0 || sender.send(socket, pending, left);
+    }
+
+    /** Whether chunks are framed here, so that they can be sent without the pipeline. */
+    boolean isChunked() {
+        return codec != null;
+    }
+
     /** Hands what was collected to the connection, which keeps it until it is flushed. */
     void write() {
+        writeLeft();
         if (pending.size() == 0) {
             return;
         }
@@ -88,8 +114,16 @@ public final class EventStream {
         }
     }
 
+    private void writeLeft() {
+        byte[] rest = left.take();
+        if (rest != null && codec != null) {
+            ChannelFuture _ = codec.write(codec.alloc().ioBuffer(rest.length).writeBytes(rest), codec.voidPromise());
+        }
+    }
+
     /** Ends the stream with what was collected. */
     public void end() {
+        writeLeft();
         exchange.end(new DefaultLastHttpContent(Unpooled.wrappedBuffer(pending.take())));
     }
 

@@ -172,6 +172,12 @@ public final class Exchange {
         return new EventStream(this, version.isKeepAliveDefault());
     }
 
+    /** Another way to the client, beside the pipeline; null where there is none. Called on the event loop. */
+    @Nullable
+    DirectSocket directSocket() {
+        return connection.directSocket(context);
+    }
+
     /** Calls {@code action} on the event loop whenever the socket takes bytes again. */
     void onWritable(Runnable action) {
         connection.onWritable(action);

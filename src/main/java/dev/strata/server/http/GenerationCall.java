@@ -10,8 +10,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,17 +25,34 @@ public final class GenerationCall implements AutoCloseable {
      */
     public record Piece(int prompt, int choice, Delta delta) {}
 
-    private final ReentrantLock lock = new ReentrantLock();
-    private final Condition arrived = lock.newCondition();
+    /** Who takes the pieces; called on the thread that brings them. */
+    interface Taker {
+        /** A piece has come, or the client has gone. */
+        void arrived();
+
+        /** No more pieces come for now. */
+        void paused();
+    }
+
+    private static final Taker NOBODY = new Taker() {
+        @Override
+        public void arrived() {}
+
+        @Override
+        public void paused() {}
+    };
+
     private final Deque<Piece> pieces = new ArrayDeque<>();
     private final List<Generation> generations = new ArrayList<>();
     private final int bound;
     private final Runnable onClose;
     private int unfinished;
-    private volatile Runnable arrival = () -> {};
-    private volatile Runnable pause = () -> {};
+    private volatile Taker taker = NOBODY;
     /** Whether a thread waits in {@link #next}. */
     private volatile boolean waits;
+
+    /** Whether the last piece has come, though it may still wait. */
+    private volatile boolean ended;
 
     private boolean cancelled;
     private @Nullable String gone;
@@ -74,12 +90,9 @@ public final class GenerationCall implements AutoCloseable {
 
     private void add(Generation generation) {
         boolean late;
-        lock.lock();
-        try {
+        synchronized (this) {
             generations.add(generation);
             late = cancelled;
-        } finally {
-            lock.unlock();
         }
         if (late) {
             generation.cancel();
@@ -102,70 +115,65 @@ public final class GenerationCall implements AutoCloseable {
 
     private void pause() {
         if (waits) {
-            lock.lock();
-            try {
-                arrived.signal();
-            } finally {
-                lock.unlock();
-            }
+            wake();
         }
-        pause.run();
+        taker.paused();
     }
 
     private void deliver(Piece piece) {
         boolean full = false;
-        lock.lock();
-        try {
+        synchronized (this) {
             if (gone != null) {
                 return;
             }
             if (piece.delta() instanceof Delta.Finished) {
                 unfinished--;
+                ended = unfinished == 0;
             }
             full = pieces.size() >= bound;
             pieces.add(piece);
-        } finally {
-            lock.unlock();
         }
         if (full) {
             abandon("The client reads too slowly: " + bound + " pieces are waiting");
         } else {
-            arrival.run();
+            taker.arrived();
         }
     }
 
+    private synchronized void wake() {
+        notifyAll();
+    }
+
     /** The next piece; null when none came within the time. */
-    public @Nullable Piece next(Duration longest) {
-        long nanos = longest.toNanos();
-        lock.lock();
+    public synchronized @Nullable Piece next(Duration longest) {
+        long end = System.nanoTime() + longest.toNanos();
+        while (pieces.isEmpty() && gone == null) {
+            long millis = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
+            if (millis <= 0) {
+                return null;
+            }
+            await(millis);
+        }
+        if (gone != null) {
+            throw new ClientGoneException(gone);
+        }
+        return pieces.poll();
+    }
+
+    private void await(long millis) {
+        waits = true;
         try {
-            while (pieces.isEmpty() && gone == null) {
-                if (nanos <= 0) {
-                    return null;
-                }
-                waits = true;
-                nanos = arrived.awaitNanos(nanos);
-                waits = false;
-            }
-            if (gone != null) {
-                throw new ClientGoneException(gone);
-            }
-            return pieces.poll();
+            wait(millis);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new ClientGoneException("Interrupted");
         } finally {
-            lock.unlock();
+            waits = false;
         }
     }
 
-    /**
-     * Says what to do, on the thread that brings pieces: {@code action} whenever one has arrived or the client has gone, and {@code afterwards} when no more come
-     * for now.
-     */
-    void onArrival(Runnable action, Runnable afterwards) {
-        pause = afterwards;
-        arrival = action;
+    void onArrival(Taker next) {
+        taker = next;
     }
 
     /**
@@ -174,37 +182,28 @@ public final class GenerationCall implements AutoCloseable {
      * @throws ClientGoneException when the client has gone
      */
     @Nullable
-    Piece poll() {
-        lock.lock();
-        try {
-            if (gone != null) {
-                throw new ClientGoneException(gone);
-            }
-            return pieces.poll();
-        } finally {
-            lock.unlock();
+    synchronized Piece poll() {
+        if (gone != null) {
+            throw new ClientGoneException(gone);
         }
+        return pieces.poll();
+    }
+
+    boolean hasEnded() {
+        return ended;
     }
 
     /** Prompt tokens of all prompts together. */
-    public int promptTokens() {
-        lock.lock();
-        try {
-            return generations.stream().mapToInt(Generation::promptTokens).sum();
-        } finally {
-            lock.unlock();
-        }
+    public synchronized int promptTokens() {
+        return generations.stream().mapToInt(Generation::promptTokens).sum();
     }
 
     /** Asks the engine to stop; what it has made so far still arrives, with its end. */
     public void cancel() {
         List<Generation> running;
-        lock.lock();
-        try {
+        synchronized (this) {
             cancelled = true;
             running = List.copyOf(generations);
-        } finally {
-            lock.unlock();
         }
         running.forEach(Generation::cancel);
     }
@@ -213,13 +212,10 @@ public final class GenerationCall implements AutoCloseable {
     @Override
     public void close() {
         boolean running;
-        lock.lock();
-        try {
+        synchronized (this) {
             running = unfinished > 0;
             pieces.clear();
             gone = gone == null ? "The answer was left" : gone;
-        } finally {
-            lock.unlock();
         }
         if (running) {
             cancel();
@@ -228,15 +224,12 @@ public final class GenerationCall implements AutoCloseable {
     }
 
     private void abandon(String reason) {
-        lock.lock();
-        try {
+        synchronized (this) {
             gone = gone == null ? reason : gone;
-            arrived.signal();
-        } finally {
-            lock.unlock();
+            notifyAll();
         }
         cancel();
-        arrival.run();
-        pause.run();
+        taker.arrived();
+        taker.paused();
     }
 }

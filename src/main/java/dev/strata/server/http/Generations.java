@@ -28,11 +28,16 @@ public final class Generations {
     private final ActiveRequests active;
     private final ServerMetrics metrics;
     private final Map<EventLoop, PumpQueue> pumps = new ConcurrentHashMap<>();
+    private final DirectSender sender = new DirectSender();
 
     public Generations(InferenceService service, ActiveRequests active, ServerMetrics metrics) {
         this.service = service;
         this.active = active;
         this.metrics = metrics;
+        metrics.counter(
+                "strata_direct_sends_total",
+                "Pieces of streams that went to their sockets without an event loop",
+                sender::sends);
     }
 
     public InferenceService service() {
@@ -80,7 +85,7 @@ public final class Generations {
         events.comment("accepted");
         events.flush();
         PumpQueue queue = pumps.computeIfAbsent(exchange.channel().eventLoop(), PumpQueue::new);
-        new EventPump(exchange, call, events, writer, new Progress(exchange)::count, queue).run();
+        new EventPump(exchange, call, events, writer, new Progress(exchange), queue, sender).run();
     }
 
     /**
@@ -100,24 +105,28 @@ public final class Generations {
         while (!done.getAsBoolean()) {
             Piece piece = call.next(LONG);
             if (piece != null) {
-                progress.count(piece);
+                progress.accept(piece);
                 taker.accept(piece);
             }
         }
     }
 
     /** Counts the pieces of one request, and writes its token counts into the log line. */
-    private final class Progress {
+    private final class Progress implements Consumer<Piece> {
         private final Exchange exchange;
+        private final long start;
+        /** Nanoseconds from the start to the piece before; 0: there was none. */
         private long last;
         private int predicted;
         private final BitSet prompts = new BitSet();
 
         Progress(Exchange exchange) {
             this.exchange = exchange;
+            this.start = System.nanoTime() - exchange.elapsedNanos();
         }
 
-        void count(Piece piece) {
+        @Override
+        public void accept(Piece piece) {
             switch (piece.delta()) {
                 case Delta.Finished finished -> finish(piece.prompt(), finished);
                 case Delta.Failed failed ->
@@ -128,7 +137,7 @@ public final class Generations {
         }
 
         private void tick() {
-            long now = exchange.elapsedNanos();
+            long now = System.nanoTime() - start;
             if (last == 0) {
                 metrics.firstToken(now / 1e9);
             } else {

@@ -4,10 +4,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.function.Function;
 
 /**
- * The JSON around one text that changes from event to event, written once.
+ * What is around one text that changes from event to event, written once.
  *
- * @param before up to the text's opening quote, which is not part of it
- * @param after behind the closing quote
+ * @param before the event up to the text's opening quote, which is not part of it
+ * @param after behind the closing quote, to the end of the event
  */
 public record TextFrame(byte[] before, byte[] after) {
     /** No client can make this part of anything else: ids and names of models have no control characters. */
@@ -19,7 +19,7 @@ public record TextFrame(byte[] before, byte[] after) {
         String mark = Json.text(MARK);
         int at = whole.lastIndexOf(mark);
         return new TextFrame(
-                whole.substring(0, at).getBytes(StandardCharsets.UTF_8),
-                whole.substring(at + mark.length()).getBytes(StandardCharsets.UTF_8));
+                ("data: " + whole.substring(0, at)).getBytes(StandardCharsets.UTF_8),
+                (whole.substring(at + mark.length()) + "\n\n").getBytes(StandardCharsets.UTF_8));
     }
 }

@@ -2,7 +2,7 @@ package dev.strata.server.http;
 
 /** Replaces unpaired surrogates. */
 final class WellFormed {
-    private static final char REPLACEMENT = '\uFFFD';
+    static final char REPLACEMENT = '\uFFFD';
 
     private WellFormed() {}
 
@@ -29,7 +29,7 @@ final class WellFormed {
         return repaired.toString();
     }
 
-    private static boolean pair(CharSequence text, int at) {
+    static boolean pair(CharSequence text, int at) {
         return Character.isHighSurrogate(text.charAt(at))
                 && at + 1 < text.length()
                 && Character.isLowSurrogate(text.charAt(at + 1));

@@ -23,6 +23,11 @@ abstract class ChunkStream implements EventWriter {
     /** By the key of the text, then by choice. */
     private final Map<String, @Nullable TextFrame[]> frames = new HashMap<>();
 
+    /** The last one used. */
+    private @Nullable TextFrame last;
+
+    private String lastKey = "";
+    private int lastChoice;
     private final int choices;
     private int unfinished;
     private boolean failed;
@@ -56,13 +61,29 @@ abstract class ChunkStream implements EventWriter {
      * @param key names the shape within this choice
      */
     final void sendText(int choice, String key, String text) {
+        last = frame(choice, key);
+        lastKey = key;
+        lastChoice = choice;
+        events.sendFramed(last, text);
+    }
+
+    /** {@link #sendText} if the text before was of the same choice and key, as in most of an answer; else it does nothing and returns false. */
+    final boolean sendMore(int choice, String key, String text) {
+        if (last == null || lastChoice != choice || !lastKey.equals(key)) {
+            return false;
+        }
+        events.sendFramed(last, text);
+        return true;
+    }
+
+    private TextFrame frame(int choice, String key) {
         @Nullable TextFrame[] known = frames.computeIfAbsent(key, any -> new @Nullable TextFrame[choices]);
         TextFrame frame = known[choice];
         if (frame == null) {
             frame = TextFrame.of(mark -> chunk(entry(choice, key, mark), null, null));
             known[choice] = frame;
         }
-        events.sendFramed(frame, text);
+        return frame;
     }
 
     /** The entry of a chunk with nothing but a text. */

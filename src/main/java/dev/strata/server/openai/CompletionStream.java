@@ -42,7 +42,9 @@ final class CompletionStream extends ChunkStream {
 
     private void text(int choice, String text, List<TokenLogprob> tokens) {
         if (!logprobs || tokens.isEmpty()) {
-            sendText(choice, "", text);
+            if (!sendMore(choice, "", text)) {
+                sendText(choice, "", text);
+            }
             return;
         }
         Map<String, @Nullable Object> entry = entry(choice, "", text);

@@ -15,7 +15,6 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * What streaming costs at least on this machine: no server at all, only a thread that is woken once a step and sends every stream the same bytes. The
@@ -34,10 +33,7 @@ public final class BareStreams {
     private final int tokens;
     private final ConcurrentLinkedQueue<Stream> arriving = new ConcurrentLinkedQueue<>();
     private final List<Stream> running = new ArrayList<>();
-    private final Thread writer =
-            Thread.ofPlatform().daemon().name("strata-http").unstarted(this::write);
-    private volatile int steps;
-    private int made;
+    private final ByteBuffer event = ByteBuffer.allocateDirect(EVENT.length).put(EVENT);
 
     /** A request that is being answered. */
     private static final class Stream {
@@ -61,7 +57,6 @@ public final class BareStreams {
         ServerSocketChannel listening =
                 ServerSocketChannel.open().bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
         BareStreams bare = new BareStreams(listening, tokens);
-        bare.writer.start();
         Thread.ofVirtual().start(bare::accept);
         return bare;
     }
@@ -70,10 +65,18 @@ public final class BareStreams {
         return listening.socket().getLocalPort();
     }
 
-    /** One step: every stream gets an event. */
+    /** One step: every stream gets an event, on the calling thread. */
     public void step() {
-        steps = ++made;
-        LockSupport.unpark(writer);
+        for (Stream stream = arriving.poll(); stream != null; stream = arriving.poll()) {
+            running.add(stream);
+        }
+        for (Iterator<Stream> each = running.iterator(); each.hasNext(); ) {
+            Stream stream = each.next();
+            if (!write(stream, event.rewind())) {
+                each.remove();
+                stream.done.release();
+            }
+        }
     }
 
     private void accept() {
@@ -112,27 +115,6 @@ public final class BareStreams {
             // The client has gone.
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-        }
-    }
-
-    private void write() {
-        ByteBuffer event = ByteBuffer.allocateDirect(EVENT.length).put(EVENT);
-        int done = 0;
-        while (true) {
-            while (steps == done) {
-                LockSupport.park(this);
-            }
-            done = steps;
-            for (Stream stream = arriving.poll(); stream != null; stream = arriving.poll()) {
-                running.add(stream);
-            }
-            for (Iterator<Stream> each = running.iterator(); each.hasNext(); ) {
-                Stream stream = each.next();
-                if (!write(stream, event.rewind())) {
-                    each.remove();
-                    stream.done.release();
-                }
-            }
         }
     }
 
