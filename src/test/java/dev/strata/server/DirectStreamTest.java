@@ -22,6 +22,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The engine's thread sends to sockets that are closed, reset, filled and used again by others meanwhile. Every client checks every byte that it gets against
@@ -29,7 +31,7 @@ import org.junit.jupiter.api.Test;
  */
 final class DirectStreamTest {
     private static final int CLIENTS = 24;
-    private static final double SECONDS = 0.7;
+    private static final double SECONDS = 0.5;
     /** The seed of an answer that no socket takes at once. */
     private static final int LARGE = 0;
 
@@ -251,10 +253,14 @@ final class DirectStreamTest {
         }
     }
 
-    @Test
-    void everyClientGetsItsOwnBytes() throws Exception {
+    /** @param direct so many streams of a pass are the engine's, the others the event loop's */
+    @ParameterizedTest
+    @ValueSource(ints = {Integer.MAX_VALUE, 3})
+    void everyClientGetsItsOwnBytes(int direct) throws Exception {
         Engine engine = new Engine();
-        try (TestServer server = TestServer.start(engine.service)) {
+        try (TestServer server = TestServer.start(
+                engine.service,
+                options -> options.withLimits(options.limits().with(limits -> limits.directStreams = direct)))) {
             engine.thread.start();
             AtomicInteger seeds = new AtomicInteger();
             ConcurrentLinkedQueue<Throwable> failures = new ConcurrentLinkedQueue<>();

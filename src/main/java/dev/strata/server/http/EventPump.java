@@ -33,7 +33,7 @@ final class EventPump implements GenerationCall.Taker {
     /** The way beside the pipeline; null when there is none. Set before the turn is opened. */
     private @Nullable DirectSocket socket;
     /** Whether pieces came that the thread which brings them may send itself. */
-    private volatile boolean fresh;
+    private final AtomicBoolean fresh = new AtomicBoolean();
 
     private final AtomicBoolean scheduled = new AtomicBoolean();
     private final CountDownLatch done = new CountDownLatch(1);
@@ -112,26 +112,29 @@ final class EventPump implements GenerationCall.Taker {
 
     @Override
     public void arrived() {
-        if (turn.isLoops()) {
+        if (fresh.get()) {
+            return;
+        }
+        if (turn.isLoops() || !queue.enter()) {
             schedule();
-        } else {
-            fresh = true;
+        } else if (!fresh.compareAndSet(false, true)) {
+            queue.leave();
         }
     }
 
     @Override
     public void paused() {
-        if (fresh) {
-            fresh = false;
-            if (!sendHere()) {
+        if (fresh.get() && fresh.compareAndSet(true, false)) {
+            queue.leave();
+            if (!send(sender)) {
                 schedule();
             }
         }
         queue.wake();
     }
 
-    /** Sends what there is on the calling thread; false when the event loop has to be asked. */
-    private boolean sendHere() {
+    /** Sends what there is past the pipeline, on the calling thread; false when the event loop has to do it otherwise. */
+    private boolean send(DirectSender sender) {
         DirectSocket way = socket;
         // The end is the event loop's, and what comes right before it goes along.
         if (way == null || call.hasEnded() || !turn.take()) {
@@ -141,7 +144,7 @@ final class EventPump implements GenerationCall.Taker {
         if (sender.take()) {
             events.borrow(sender.memory());
             try {
-                sent = sendPieces(way);
+                sent = sendPieces(sender, way);
             } finally {
                 events.giveBack();
                 sender.release();
@@ -154,7 +157,7 @@ final class EventPump implements GenerationCall.Taker {
         return false;
     }
 
-    private boolean sendPieces(DirectSocket way) {
+    private boolean sendPieces(DirectSender sender, DirectSocket way) {
         try {
             Piece piece;
             while (!writer.isDone() && events.pendingBytes() <= DirectSender.MOST && (piece = call.poll()) != null) {
@@ -198,12 +201,14 @@ final class EventPump implements GenerationCall.Taker {
         }
     }
 
-    /** Writes what there is, on the event loop; {@link #flush} follows. */
-    void write() {
+    /** Writes what there is, on the event loop. Returns whether {@link #flush} has to follow. */
+    boolean write() {
         scheduled.set(false);
-        if (done.getCount() > 0 && turn.claim()) {
-            writePieces();
+        if (done.getCount() == 0 || send(queue.sender()) || !turn.claim()) {
+            return false;
         }
+        writePieces();
+        return true;
     }
 
     private void writePieces() {

@@ -36,8 +36,12 @@ public final class Generations {
         this.metrics = metrics;
         metrics.counter(
                 "strata_direct_sends_total",
-                "Pieces of streams that went to their sockets without an event loop",
-                sender::sends);
+                "Pieces of streams that went to their sockets past the pipeline",
+                this::directSends);
+    }
+
+    private long directSends() {
+        return sender.sends() + pumps.values().stream().mapToLong(pump -> pump.sender().sends()).sum();
     }
 
     public InferenceService service() {
@@ -84,7 +88,9 @@ public final class Generations {
         writer.begin();
         events.comment("accepted");
         events.flush();
-        PumpQueue queue = pumps.computeIfAbsent(exchange.channel().eventLoop(), PumpQueue::new);
+        PumpQueue queue = pumps.computeIfAbsent(
+                exchange.channel().eventLoop(),
+                loop -> new PumpQueue(loop, exchange.limits().directStreams()));
         new EventPump(exchange, call, events, writer, new Progress(exchange), queue, sender).run();
     }
 

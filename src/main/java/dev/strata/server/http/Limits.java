@@ -16,6 +16,7 @@ import java.util.function.Consumer;
  * @param queuedDeltas pieces of an answer waiting for a slow client; the request is cancelled beyond it
  * @param connections open connections; further ones are closed at once
  * @param requestsPerKey requests one API key (or one address, without keys) may have in flight; 429 beyond it
+ * @param directStreams streams of a pass that are sent by the thread which makes the pieces, whose next pass waits for that; the others are for the event loops
  * @param statusTime deadline of the status routes
  */
 public record Limits(
@@ -29,7 +30,12 @@ public record Limits(
         int queuedDeltas,
         int connections,
         int requestsPerKey,
+        int directStreams,
         Duration statusTime) {
+    /** With fewer cores event loops take their time from those that compute, and being woken comes on top. */
+    private static final int MANY_CORES = 8;
+
+
     public static final Limits DEFAULTS = new Limits(
             32 << 20,
             32 << 10,
@@ -41,6 +47,7 @@ public record Limits(
             8192,
             4096,
             1024,
+            Runtime.getRuntime().availableProcessors() < MANY_CORES ? Integer.MAX_VALUE : 4,
             Duration.ofSeconds(3));
 
     /** The same with what {@code change} sets. */
@@ -58,6 +65,7 @@ public record Limits(
                 changed.queuedDeltas,
                 changed.connections,
                 changed.requestsPerKey,
+                changed.directStreams,
                 changed.statusTime);
     }
 
@@ -73,6 +81,7 @@ public record Limits(
         public int queuedDeltas;
         public int connections;
         public int requestsPerKey;
+        public int directStreams;
         public Duration statusTime;
 
         private Change(Limits limits) {
@@ -86,6 +95,7 @@ public record Limits(
             queuedDeltas = limits.queuedDeltas;
             connections = limits.connections;
             requestsPerKey = limits.requestsPerKey;
+            directStreams = limits.directStreams;
             statusTime = limits.statusTime;
         }
     }

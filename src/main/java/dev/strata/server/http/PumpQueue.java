@@ -7,6 +7,7 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The streams of one event loop that have something to write. All that became ready together are written first and flushed then, so that the loop is woken once for
@@ -17,13 +18,38 @@ final class PumpQueue {
     private static final int BATCH = 64;
 
     private final EventLoop loop;
+    private final int mostFresh;
+    /** Streams with pieces that the thread which brought them is going to send itself. */
+    private final AtomicInteger fresh = new AtomicInteger();
+
+    private final DirectSender sender = new DirectSender();
     private final Queue<EventPump> ready = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean awake = new AtomicBoolean();
     /** The event loop's own. */
     private final List<EventPump> written = new ArrayList<>();
 
-    PumpQueue(EventLoop loop) {
+    /** @param mostFresh streams of a pass that are sent by the thread which makes the pieces; the others are for the event loop */
+    PumpQueue(EventLoop loop, int mostFresh) {
         this.loop = loop;
+        this.mostFresh = mostFresh;
+    }
+
+    /** For what is sent on the event loop. */
+    DirectSender sender() {
+        return sender;
+    }
+
+    /** Whether a stream may be sent by the thread that brings its pieces; then {@link #leave} follows. */
+    boolean enter() {
+        if (fresh.incrementAndGet() <= mostFresh) {
+            return true;
+        }
+        leave();
+        return false;
+    }
+
+    void leave() {
+        fresh.decrementAndGet();
     }
 
     /** Has the stream written on the event loop, after {@link #wake}. */
@@ -52,10 +78,12 @@ final class PumpQueue {
 
     private void drain() {
         awake.set(false);
+        int turns = BATCH;
         for (EventPump pump = ready.poll(); pump != null; pump = ready.poll()) {
-            pump.write();
-            written.add(pump);
-            if (written.size() == BATCH) {
+            if (pump.write()) {
+                written.add(pump);
+            }
+            if (--turns == 0) {
                 break;
             }
         }
