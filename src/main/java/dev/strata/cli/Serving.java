@@ -37,8 +37,9 @@ final class Serving implements AutoCloseable {
         this.drain = drain;
     }
 
-    /** Listens, then loads the model; meanwhile /health says that it is loading. */
+    /** Listens and loads the model; meanwhile /health says that it is loading. An address that is in use is told before anything is loaded. */
     static Serving start(Options options, ServerOptions serverOptions, Duration drain) throws IOException {
+        HttpServer.requireFree(serverOptions);
         LoadingEngine engine = new LoadingEngine();
         // Both take a while and neither needs the other.
         FutureTask<HttpServer> listening = new FutureTask<>(() -> HttpServer.start(engine, serverOptions));

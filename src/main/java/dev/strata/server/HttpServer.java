@@ -29,6 +29,8 @@ import io.netty.util.ResourceLeakDetector;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
+import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.UnresolvedAddressException;
 import java.time.Duration;
 import java.util.concurrent.ExecutorService;
@@ -81,6 +83,21 @@ public final class HttpServer implements AutoCloseable {
      */
     public static HttpServer start(InferenceService service, ServerOptions options) throws IOException {
         return start(service, options, Transport.best());
+    }
+
+    /**
+     * Finds out at once whether {@link #start} could bind now: it takes a moment itself, and a model takes minutes.
+     *
+     * @throws IOException when it could not
+     */
+    public static void requireFree(ServerOptions options) throws IOException {
+        try (ServerSocketChannel listening = ServerSocketChannel.open()) {
+            listening
+                    .setOption(StandardSocketOptions.SO_REUSEADDR, true)
+                    .bind(new InetSocketAddress(options.host(), options.port()));
+        } catch (IOException | UnresolvedAddressException e) {
+            throw refused(options, e);
+        }
     }
 
     static HttpServer start(InferenceService service, ServerOptions options, Transport transport) throws IOException {
@@ -170,13 +187,17 @@ public final class HttpServer implements AutoCloseable {
         Throwable cause = bound.cause();
         if (cause != null) {
             loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).awaitUninterruptibly();
-            throw new IOException(
-                    "Can't listen on " + options.host() + ":" + options.port() + " ("
-                            + (cause instanceof UnresolvedAddressException ? "no such address" : cause.getMessage())
-                            + "): choose another address with --host and --port",
-                    cause);
+            throw refused(options, cause);
         }
         return bound.channel();
+    }
+
+    private static IOException refused(ServerOptions options, Throwable cause) {
+        return new IOException(
+                "Can't listen on " + options.host() + ":" + options.port() + " ("
+                        + (cause instanceof UnresolvedAddressException ? "no such address" : cause.getMessage())
+                        + "): choose another address with --host and --port",
+                cause);
     }
 
     /** The port that was bound. */

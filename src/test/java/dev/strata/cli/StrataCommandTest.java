@@ -5,8 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.strata.config.Variables;
 import dev.strata.engine.Backends;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import org.junit.jupiter.api.Test;
 
 class StrataCommandTest {
@@ -31,6 +34,15 @@ class StrataCommandTest {
                 out.toString().contains("processor kernels for " + Backends.instructionSet(Variables.defaults())),
                 out.toString());
         assertTrue(out.toString().contains("java " + Runtime.version()), out.toString());
+    }
+
+    @Test
+    void aPortInUseIsToldBeforeTheModelIsLoaded() throws IOException {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            String port = Integer.toString(taken.getLocalPort());
+            assertEquals(1, run("--serve", "--port", port));
+            assertTrue(err.toString().contains("Can't listen on 127.0.0.1:" + port), err.toString());
+        }
     }
 
     @Test
