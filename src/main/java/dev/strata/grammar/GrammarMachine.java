@@ -20,6 +20,8 @@ final class GrammarMachine {
 
     private static final int MOST_NEW_STATES = 30_000;
     private static final int MOST_KEPT_STACKS = 300_000;
+    /** Control characters that share one class. */
+    private static final long CONTROLS = 0xFFFFFFFFL & ~(1L << '\t' | 1L << '\n' | 1L << '\r');
     /** States that read fewer ASCII characters are cheap to walk from. */
     private static final int LEAST_READ = 24;
 
@@ -340,13 +342,27 @@ final class GrammarMachine {
 
     /** Whether any character of these classes can be read. */
     boolean readsAny(State state, long low, long high) {
-        for (int value = 0; value < 256; value++) {
-            int kind = Characters.classOf(value);
-            if (((kind < 64 ? low : high) >>> kind & 1) != 0 && state.reads(value)) {
-                return true;
+        return (readLow(state) & low | readHigh(state) & high) != 0;
+    }
+
+    /** Classes from 0 to 63 of which any character can be read, one bit each. */
+    long readLow(State state) {
+        long readable = state.readable[0];
+        long classes = readable & ~CONTROLS;
+        if ((readable & CONTROLS) != 0) {
+            classes |= 1L << Characters.CONTROL;
+        }
+        for (int word = 2; word < 4; word++) {
+            for (long bits = state.readable[word]; bits != 0; bits &= bits - 1) {
+                classes |= 1L << Characters.classOf(64 * word + Long.numberOfTrailingZeros(bits));
             }
         }
-        return false;
+        return classes;
+    }
+
+    /** The same of the other classes. */
+    long readHigh(State state) {
+        return state.readable[1];
     }
 
     /** A large set of characters of which any text can be read. */

@@ -9,12 +9,14 @@ import org.jspecify.annotations.Nullable;
  *
  * @param low classes 0 to 63 of {@link Characters}, one bit each
  * @param high the others
+ * @param deadLow classes of characters of which none can be read anywhere on the way
+ * @param deadHigh the others
  * @param run how many such characters can be read for certain; {@link #ENDLESS}: any number
  * @param ends whether none of them can be read behind so many
  */
-record Roaming(long low, long high, int run, boolean ends) {
+record Roaming(long low, long high, long deadLow, long deadHigh, int run, boolean ends) {
     static final int ENDLESS = Integer.MAX_VALUE;
-    static final Roaming NONE = new Roaming(0, 0, 0, false);
+    static final Roaming NONE = new Roaming(0, 0, 0, 0, 0, false);
 
     /** Fewer characters are not worth the search. */
     private static final int LEAST = 24;
@@ -30,6 +32,11 @@ record Roaming(long low, long high, int run, boolean ends) {
 
     boolean containsAll(long otherLow, long otherHigh) {
         return (otherLow & ~low | otherHigh & ~high) == 0;
+    }
+
+    /** Whether texts of these characters can be read, or end at one that cannot. */
+    boolean decides(long otherLow, long otherHigh) {
+        return (otherLow & ~(low | deadLow) | otherHigh & ~(high | deadHigh)) == 0;
     }
 
     /** Looks for a large such set. */
@@ -48,6 +55,10 @@ record Roaming(long low, long high, int run, boolean ends) {
     private static final class Search {
         private long low;
         private long high;
+        /** Classes of which anything is read on the way. */
+        private long readLow;
+
+        private long readHigh;
 
         private Search(long low, long high) {
             this.low = low;
@@ -64,6 +75,8 @@ record Roaming(long low, long high, int run, boolean ends) {
             List<GrammarMachine.State> seen = new ArrayList<>(List.of(start));
             List<GrammarMachine.State> level = List.of(start);
             boolean back = false;
+            readLow = machine.readLow(start);
+            readHigh = machine.readHigh(start);
             for (int run = 0; run < LONGEST; run++) {
                 List<GrammarMachine.State> next = new ArrayList<>();
                 for (GrammarMachine.State state : level) {
@@ -75,29 +88,46 @@ record Roaming(long low, long high, int run, boolean ends) {
                         if ((byLow | byHigh) == 0 || next.contains(target)) {
                             continue;
                         }
-                        if (seen.stream().anyMatch(target::reads)) {
-                            // What was found for the other state holds here too.
+                        if (seen.contains(target)) {
                             back = true;
+                            continue;
+                        }
+                        if (seen.stream().anyMatch(target::reads) || next.stream().anyMatch(target::reads)) {
+                            // What is found for the other state holds here too; but more may be read on the way.
+                            back = true;
+                            readLow = -1;
+                            readHigh = -1;
                             continue;
                         }
                         if (!fits(machine, target, byLow, byHigh)) {
                             return null;
                         }
+                        if (next.removeIf(other -> other.reads(target))) {
+                            back = true;
+                            readLow = -1;
+                            readHigh = -1;
+                        }
                         next.add(target);
+                        readLow |= machine.readLow(target);
+                        readHigh |= machine.readHigh(target);
                     }
                 }
                 if (next.isEmpty()) {
-                    return new Roaming(low, high, ENDLESS, false);
+                    return roaming(ENDLESS, false);
                 }
                 seen.addAll(next);
                 boolean ends = !back && next.stream().noneMatch(state -> machine.readsAny(state, low, high));
                 boolean goOn = next.stream().allMatch(state -> machine.fan(state).missing(low, high) == 0);
                 if (ends || !goOn || seen.size() > MOST_STATES) {
-                    return new Roaming(low, high, run + 1, ends);
+                    return roaming(run + 1, ends);
                 }
                 level = next;
             }
-            return new Roaming(low, high, LONGEST, false);
+            return roaming(LONGEST, false);
+        }
+
+        private Roaming roaming(int run, boolean ends) {
+            return new Roaming(low, high, ~readLow, ~readHigh, run, ends);
         }
 
         /** Whether a state can stay among those reached; otherwise takes the characters away that lead there or that it does not read. */

@@ -179,7 +179,7 @@ final class TokenTrie {
             int at = 4 * node;
             if (left[level] >= 0) {
                 return (roaming.ends() || height(at) <= left[level])
-                        && roaming.containsAll(nodes[at], nodes[at + 1]);
+                        && roaming.decides(nodes[at], nodes[at + 1]);
             }
             if (skip(node) - node < WIDE) {
                 return false;
