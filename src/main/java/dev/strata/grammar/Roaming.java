@@ -21,9 +21,9 @@ record Roaming(long low, long high, long deadLow, long deadHigh, int run, boolea
     /** Fewer characters are not worth the search. */
     private static final int LEAST = 24;
     /** Longer texts are looked at token by token. */
-    private static final int LONGEST = 20;
+    private static final int LONGEST = 48;
 
-    private static final int MOST_STATES = 24;
+    private static final int MOST_STATES = 56;
     private static final int MOST_ATTEMPTS = 32;
 
     boolean contains(int characterClass) {

@@ -60,6 +60,10 @@ public final class GrammarBenchmark {
                     "{\"type\":\"object\",\"properties\":{\"mail\":{\"type\":\"string\",\"pattern\":\"^[^@\\\\s]+@[\\\\w.-]+\\\\.[a-z]{2,}$\"},\"phone\":{\"type\":\"string\",\"pattern\":\"^\\\\+?[0-9 ()-]{6,20}$\"},\"slug\":{\"type\":\"string\",\"pattern\":\"^[a-z0-9]+(-[a-z0-9]+)*$\"},\"word\":{\"type\":\"string\",\"pattern\":\"^\\\\w+$\"},\"has\":{\"type\":\"string\",\"pattern\":\"error\"},\"at\":{\"type\":\"string\",\"format\":\"date-time\"},\"uid\":{\"type\":\"string\",\"format\":\"uuid\"},\"ip\":{\"type\":\"string\",\"format\":\"ipv4\"}},\"required\":[\"mail\",\"phone\",\"slug\",\"word\",\"has\",\"at\",\"uid\",\"ip\"]}",
                     "{\"mail\": \"anna.schmidt@mail.example.com\", \"phone\": \"+49 (431) 123-456\", \"slug\": \"how-to-make-masks\", \"word\": \"snake_case_word\", \"has\": \"an error in line 3\", \"at\": \"2024-11-05T12:30:00Z\", \"uid\": \"550e8400-e29b-41d4-a716-446655440000\", \"ip\": \"192.168.10.254\"}"),
             new Case(
+                    "counted patterns",
+                    "{\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"string\",\"pattern\":\"^[a-zA-Z0-9_-]{1,64}$\"},\"user\":{\"type\":\"string\",\"pattern\":\"^\\\\w{3,30}$\"},\"host\":{\"type\":\"string\",\"pattern\":\"^[a-z0-9-]{3,63}$\"}},\"required\":[\"id\",\"user\",\"host\"]}",
+                    "{\"id\": \"toolu_01A09q90qw90lq917835lq9-call\", \"user\": \"anna_schmidt_1987\", \"host\": \"build-server-17-north\"}"),
+            new Case(
                     "numbers",
                     "{\"type\":\"object\",\"properties\":{\"percent\":{\"type\":\"number\",\"minimum\":0,\"maximum\":100},\"port\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":65535},\"lat\":{\"type\":\"number\",\"minimum\":-90,\"maximum\":90},\"price\":{\"type\":\"number\",\"exclusiveMinimum\":0},\"many\":{\"type\":\"array\",\"items\":{\"type\":\"number\",\"minimum\":-1.5,\"maximum\":1.5},\"maxItems\":16}},\"required\":[\"percent\",\"port\",\"lat\",\"price\",\"many\"]}",
                     "{\"percent\": 99.25, \"port\": 8080, \"lat\": -54.3233, \"price\": 1234.5, \"many\": [0.25, -1.125, 1, 0.333333]}"),
