@@ -96,11 +96,12 @@ final class ObjectRules {
                     builder.empty(next[index], next[index + 1]);
                 }
             }
-            if (others != null) {
+            JsonNode further = others;
+            if (further != null) {
                 List<String> taken = new ArrayList<>(names);
                 taken.addAll(forbidden);
                 int key = StringRules.quoted(builder, next[names.size()], TextAutomaton.except(taken), false);
-                behind(schemas.value(rules.blank(builder.literal(key, ":")), others), names.size());
+                behind(schemas.value(rules.blank(builder.literal(key, ":")), further), names.size());
             }
             return builder.literal(close, "}");
         }
