@@ -68,7 +68,7 @@ public final class MessageEndpoint implements Endpoint {
 
     /** Puts a plain answer together. */
     private static final class Whole {
-        private final MessageOutput output = new MessageOutput((_, _) -> {});
+        private final MessageOutput output = new MessageOutput(MessageOutput.Steps.UNHEARD);
         private Delta.@Nullable Finished end;
 
         void add(GenerationCall.Piece piece) {

@@ -8,12 +8,33 @@ import dev.strata.server.http.Json;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** Builds the content blocks of a message from deltas and tells every step as an event; plain answers take the blocks, streams the events. */
 final class MessageOutput {
-    private final BiConsumer<String, Map<String, @Nullable Object>> events;
+    /** Hears of every step. */
+    interface Steps {
+        /** For plain answers, which take the blocks in the end. */
+        Steps UNHEARD = new Steps() {
+            @Override
+            public void event(String type, Map<String, @Nullable Object> members) {}
+
+            @Override
+            public void piece(int block, String type, String member, String text) {}
+        };
+
+        void event(String type, Map<String, @Nullable Object> members);
+
+        /**
+         * More text of a block.
+         *
+         * @param type of the delta
+         * @param member of the delta that has the text
+         */
+        void piece(int block, String type, String member, String text);
+    }
+
+    private final Steps steps;
     private final List<Map<String, @Nullable Object>> blocks = new ArrayList<>();
     private final StringBuilder text = new StringBuilder();
     private @Nullable Kind open;
@@ -27,9 +48,8 @@ final class MessageOutput {
         TOOL_USE
     }
 
-    /** @param events takes the event's type and members */
-    MessageOutput(BiConsumer<String, Map<String, @Nullable Object>> events) {
-        this.events = events;
+    MessageOutput(Steps steps) {
+        this.steps = steps;
     }
 
     /** Blocks that are complete. */
@@ -67,9 +87,9 @@ final class MessageOutput {
             return;
         }
         if (open == Kind.THINKING) {
-            delta(Json.object("type", "signature_delta", "signature", ""));
+            steps.piece(blocks.size(), "signature_delta", "signature", "");
         }
-        events.accept("content_block_stop", Json.object("index", blocks.size()));
+        steps.event("content_block_stop", Json.object("index", blocks.size()));
         blocks.add(
                 switch (open) {
                     case THINKING -> thinking(text.toString());
@@ -91,16 +111,12 @@ final class MessageOutput {
             case TEXT -> text("");
             case TOOL_USE -> toolUse(Json.object());
         };
-        events.accept("content_block_start", Json.object("index", blocks.size(), "content_block", block));
+        steps.event("content_block_start", Json.object("index", blocks.size(), "content_block", block));
     }
 
     private void append(String type, String member, String piece) {
         text.append(piece);
-        delta(Json.object("type", type, member, piece));
-    }
-
-    private void delta(Map<String, @Nullable Object> delta) {
-        events.accept("content_block_delta", Json.object("index", blocks.size(), "delta", delta));
+        steps.piece(blocks.size(), type, member, piece);
     }
 
     private static Map<String, @Nullable Object> thinking(String thoughts) {

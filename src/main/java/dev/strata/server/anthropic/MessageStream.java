@@ -7,17 +7,25 @@ import dev.strata.server.http.EventStream;
 import dev.strata.server.http.EventWriter;
 import dev.strata.server.http.GenerationCall.Piece;
 import dev.strata.server.http.Json;
+import dev.strata.server.http.TextFrame;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** The events of a streamed message: message_start, blocks with their deltas, message_delta, message_stop. */
-final class MessageStream implements EventWriter {
+final class MessageStream implements EventWriter, MessageOutput.Steps {
+    private static final String DELTA = "content_block_delta";
+
     private final MessageBody body;
     private final int promptTokens;
     private final String requestId;
     private final EventStream events;
-    private final MessageOutput output = new MessageOutput(this::send);
+    private final MessageOutput output = new MessageOutput(this);
+    /** What is around the pieces of block {@link #framed}, whose deltas are of one type. */
+    private @Nullable TextFrame frame;
+
+    private String framedType = "";
+    private int framed;
     private boolean done;
 
     MessageStream(MessageBody body, int promptTokens, String requestId, EventStream events) {
@@ -63,9 +71,33 @@ final class MessageStream implements EventWriter {
     }
 
     private void send(String type, Map<String, @Nullable Object> members) {
+        events.send(type, whole(type, members));
+    }
+
+    private static Map<String, @Nullable Object> whole(String type, Map<String, @Nullable Object> members) {
         Map<String, @Nullable Object> event = Json.object("type", type);
         event.putAll(members);
-        events.send(type, event);
+        return event;
+    }
+
+    @Override
+    public void event(String type, Map<String, @Nullable Object> members) {
+        send(type, members);
+    }
+
+    @Override
+    public void piece(int block, String type, String member, String text) {
+        TextFrame around = frame;
+        if (around == null || framed != block || !framedType.equals(type)) {
+            around = TextFrame.of(
+                    DELTA,
+                    mark -> whole(
+                            DELTA, Json.object("index", block, "delta", Json.object("type", type, member, mark))));
+            frame = around;
+            framed = block;
+            framedType = type;
+        }
+        events.sendFramed(around, text);
     }
 
     @Override

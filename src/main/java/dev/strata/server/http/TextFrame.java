@@ -15,11 +15,20 @@ public record TextFrame(byte[] before, byte[] after) {
 
     /** @param json gives the object around a text */
     public static TextFrame of(Function<String, Object> json) {
+        return around("data: ", json);
+    }
+
+    /** The same for events with a name. */
+    public static TextFrame of(String event, Function<String, Object> json) {
+        return around("event: " + event + "\ndata: ", json);
+    }
+
+    private static TextFrame around(String start, Function<String, Object> json) {
         String whole = Json.text(json.apply(MARK));
         String mark = Json.text(MARK);
         int at = whole.lastIndexOf(mark);
         return new TextFrame(
-                ("data: " + whole.substring(0, at)).getBytes(StandardCharsets.UTF_8),
+                (start + whole.substring(0, at)).getBytes(StandardCharsets.UTF_8),
                 (whole.substring(at + mark.length()) + "\n\n").getBytes(StandardCharsets.UTF_8));
     }
 }
