@@ -126,9 +126,10 @@ final class EventPump implements GenerationCall.Taker {
     public void paused() {
         if (fresh.get() && fresh.compareAndSet(true, false)) {
             queue.leave();
-            if (!send(sender)) {
-                schedule();
+            if (send(sender)) {
+                return;
             }
+            schedule();
         }
         queue.wake();
     }
