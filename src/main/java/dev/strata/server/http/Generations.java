@@ -158,14 +158,11 @@ public final class Generations {
             prompts.set(prompt);
             metrics.finished(
                     finished.reason().name().toLowerCase(Locale.ROOT), finished.usage(), finished.timings(), first);
-            exchange.note(String.format(
-                    Locale.ROOT,
-                    ", %d prompt tokens (%d cached), %d generated, %.1f tok/s, %s",
-                    finished.usage().promptTokens(),
-                    finished.usage().cachedTokens(),
-                    predicted,
-                    finished.timings().predictedPerSecond(),
-                    finished.reason().name().toLowerCase(Locale.ROOT)));
+            // Without a formatter, which costs a short answer as much as some of its tokens.
+            exchange.note(", " + finished.usage().promptTokens() + " prompt tokens ("
+                    + finished.usage().cachedTokens() + " cached), " + predicted + " generated, "
+                    + Math.round(10 * finished.timings().predictedPerSecond()) / 10.0 + " tok/s, "
+                    + finished.reason().name().toLowerCase(Locale.ROOT));
         }
     }
 }
