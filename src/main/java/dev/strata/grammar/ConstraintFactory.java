@@ -181,4 +181,9 @@ public final class ConstraintFactory {
             oldest.remove();
         }
     }
+
+    /** How many schemas are kept, for tests. */
+    synchronized int kept() {
+        return machines.size();
+    }
 }

@@ -118,6 +118,18 @@ class ConstraintFactoryTest {
     }
 
     @Test
+    void onlySoManySchemasAreKept() {
+        TokenConstraint first = factory.of(new OutputFormat.Grammar("root ::= \"0\""), false, false)
+                .orElseThrow();
+        for (int number = 0; number < 100; number++) {
+            factory.of(new OutputFormat.Grammar("root ::= \"" + number + "\""), false, false);
+        }
+        assertEquals(64, factory.kept());
+        read(first, "0");
+        assertTrue(first.finished());
+    }
+
+    @Test
     void draftsAreLookedAtInAFork() {
         TokenConstraint constraint = factory.of(new OutputFormat.Grammar("root ::= \"abc\""), false, false)
                 .orElseThrow();
