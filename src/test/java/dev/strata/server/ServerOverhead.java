@@ -194,7 +194,7 @@ final class ServerOverhead {
             }
             for (Answer answer : running) {
                 answer.output.later(new Delta.Content(0, " token", List.of()));
-                if (--answer.left == 0 || answer.output.isCancelled()) {
+                if (--answer.left == 0) {
                     answer.output.later(new Delta.Finished(
                             0, FinishReason.LENGTH, FakeInferenceService.USAGE, FakeInferenceService.TIMINGS));
                     answer.left = 0;
