@@ -24,8 +24,17 @@ public class HostileTest {
     private static ConstraintFactory factory;
     private static long slowestMask;
 
-    /** @param refused part of the message; empty: can be followed */
+    /** Too much for a mask in some places: what comes to them ends its answer with this. */
+    private static final String EITHER = "at one place";
+
+    /** @param refused part of the message; empty: can be followed; {@link #EITHER}: depends on the text */
     record Attack(String name, String text, String refused) {
+        private boolean isRight(String answer) {
+            return answer.isEmpty()
+                    ? refused.isEmpty() || refused.equals(EITHER)
+                    : !refused.isEmpty() && answer.contains(refused);
+        }
+
         @Override
         public String toString() {
             return name;
@@ -101,7 +110,7 @@ public class HostileTest {
                 new Attack("root ::= hidden left recursion", "root ::= ws root \"x\" | \"y\"\nws ::= \" \"*", "left recursion"),
                 new Attack("root ::= stars", "root ::= \"a\"" + "*".repeat(5000), "repetitions"),
                 new Attack("root ::= nothing, often", "root ::= (((\"\"{10000}){10000}){10000}){10000} \"x\"", ""),
-                new Attack("root ::= doubled stacks", "root ::= \"a\" root \"b\" | \"a\" root \"c\" | \"d\"", ""),
+                new Attack("root ::= doubled stacks", "root ::= \"a\" root \"b\" | \"a\" root \"c\" | \"d\"", EITHER),
                 new Attack("root ::= brackets", "root ::= " + "(".repeat(5000), "nesting"));
     }
 
@@ -121,9 +130,9 @@ public class HostileTest {
                 new Attack("many items of many", "{\"type\":\"array\",\"items\":{\"enum\":[1]},\"maxItems\":10000,\"prefixItems\":["
                         + repeated(9000, ",", index -> "{\"type\":\"string\",\"format\":\"date-time\"}") + "]}", "too large"),
                 new Attack("laughs in properties", "{\"$ref\":\"#/$defs/d0\",\"$defs\":{" + repeated(40, ",", index -> "\"d" + index + "\":{\"type\":\"object\",\"nullable\":true,\"properties\":{\"a\":{\"$ref\":\"#/$defs/d" + (index + 1) + "\",\"nullable\":true},\"b\":{\"$ref\":\"#/$defs/d" + (index + 1) + "\",\"nullable\":true}}}") + ",\"d40\":{\"type\":\"string\"}}}", "\"$ref\""),
-                pattern("^(.*[a-m].{40}|.*[n-z].{41}|.*[A-M].{42}|.*[N-Z].{43})$", "too many ways"),
-                pattern("^.*[a-m].{40}$", "too many ways"),
-                pattern(repeated(300, "", index -> "\\p{L}\\P{Lu}\\p{Script=Greek}?"), ""),
+                pattern("^(.*[a-m].{40}|.*[n-z].{41}|.*[A-M].{42}|.*[N-Z].{43})$", EITHER),
+                pattern("^.*[a-m].{40}$", EITHER),
+                pattern(repeated(300, "", index -> "\\p{L}\\P{Lu}\\p{Script=Greek}?"), EITHER),
                 new Attack("a long name", "{\"type\":\"object\",\"properties\":{\"" + "n".repeat(30_000) + "\":{}},\"additionalProperties\":true}", ""),
                 new Attack("root ::= powers", "root ::= ((\"a\"{10000}){10000}){10000}", "too large"),
                 new Attack("a long chain", "{\"$ref\":\"#/$defs/d0\",\"$defs\":{" + repeated(5000, ",", index -> "\"d" + index + "\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/d" + (index + 1) + "\"}}") + ",\"d5000\":{\"type\":\"string\"}}}", ""),
@@ -146,9 +155,7 @@ public class HostileTest {
     @MethodSource("attacks")
     void attacksEnd(Attack attack) {
         String answer = answer(attack);
-        assertTrue(
-                attack.refused.isEmpty() ? answer.isEmpty() : answer.contains(attack.refused),
-                () -> "said \"" + answer + "\"");
+        assertTrue(attack.isRight(answer), () -> "said \"" + answer + "\"");
     }
 
     /** Why it was refused; empty when some tokens could be written. */
@@ -195,7 +202,7 @@ public class HostileTest {
             slowestMask = 0;
             long start = System.nanoTime();
             String said = answer(attack);
-            boolean right = attack.refused.isEmpty() ? said.isEmpty() : said.contains(attack.refused);
+            boolean right = attack.isRight(said);
             System.out.printf(
                     Locale.ROOT,
                     "%s%5d ms, slowest mask %4d us: %s: %s%n",
