@@ -61,7 +61,7 @@ final class ServerOverhead {
         System.out.printf(
                 Locale.ROOT,
                 "%s server overhead at %d stream(s): %.1f us of processor time a token (goal %.0f; event loops %.1f, handing over %.1f, "
-                        + "other threads %.1f), the engine is held for %.1f us a token; a thread woken a step that sends as many bytes, "
+                        + "other threads %.1f), the engine is held for %.1f us a token; a thread that sends as many bytes itself, "
                         + "without any server, costs %.1f us; %s%n",
                 good ? "PASS" : "FAIL",
                 load.streams(),
