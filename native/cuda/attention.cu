@@ -274,7 +274,7 @@ STRATA_KERNEL(128, attention_merge, const float* parts, const float* part_sums, 
               const float* gates, int gate_stride, float* out) {
     wait_for_previous_kernel();
     release_next_kernel();
-    merge_head(MergeInputs{parts, part_sums, splits, head_size, gates, gate_stride, out}, blockIdx.x, threadIdx.x, 128);
+    merge_head(MergeInputs{parts, part_sums, splits, head_size, gates, gate_stride, out}, blockIdx.x);
 }
 
 // Turns query heads to the basis of 4-bit keys, or the sums over 4-bit values back, with their gates. A warp a head.

@@ -246,7 +246,6 @@ STRATA_INLINE int* arrivals_before() {
 
 // Four warps that are a block of a kernel.
 struct BlockTeam {
-    static const bool REHEARSES = true;
     STRATA_MEMBER void sync() const { __syncthreads(); }
     STRATA_MEMBER void wait() { wait_for_previous_kernel(); }
     STRATA_MEMBER void release() const { release_next_kernel(); }
@@ -311,7 +310,8 @@ STRATA_INLINE void rows_of(Team team, Place place, u8* shared, const Inputs& inp
                                        : (end == seen.length ? end - 1 : end);
         fresh = min(fresh, end);
     }
-    bool early = OWN && start + CHUNK <= fresh;
+    // Float16 entries of the window are put into the tiles as they are made; others are read back.
+    bool early = OWN && (FORMAT == KV_F16 || start + CHUNK <= fresh);
     if (early) {
         fetch(key_tile, k_data, k_scales, start);
         fetch(value_tile, v_data, v_scales, start);
@@ -328,33 +328,28 @@ STRATA_INLINE void rows_of(Team team, Place place, u8* shared, const Inputs& inp
         // Norms and rotations do not depend on the kernel before.
         for (int i = threadIdx.x; i < (1 + news) * half; i += 128) {
             int which = i / half, j = i % half;
-            double angle = (which == 0 ? position : position_of(own + which - 1)) * inputs.frequencies[j];
-            angle -= rint(angle * 0.15915494309189535) * 6.283185307179586;
-            turns[which * D + j] = sinf((float)angle) * inputs.magnitude;
-            turns[which * D + D / 2 + j] = cosf((float)angle) * inputs.magnitude;
+            turn_of(which == 0 ? position : position_of(own + which - 1), inputs.frequencies[j], inputs.magnitude,
+                    turns[which * D + j], turns[which * D + D / 2 + j]);
         }
         for (int d = threadIdx.x; d < D; d += 128) {
             norms[d] = inputs.query_norm == nullptr ? 1.0f : inputs.query_norm[d];
             norms[D + d] = inputs.key_norm == nullptr ? 1.0f : inputs.key_norm[d];
         }
     }
-    // OWN rehearses (see decode.cu) with one chunk of what lies there.
     Tile<D, CHUNK> work;
-    int runs = twice();
-#pragma unroll 1
-    for (int run = OWN && Team::REHEARSES ? 0 : 1; run < runs; run++) {
-        bool real = run > 0;
-        int items = own + (real ? 2 * news : 0), stop = real ? end : min(end, start + 1);
-        if (OWN && real) {
+    {
+        int items = own + 2 * news;
+        if (OWN) {
             team.wait();
         }
         if constexpr (OWN) {
 #pragma unroll 4
-            for (int i = threadIdx.x; i < items * D; i += 128) {
+            for (int i = 4 * threadIdx.x; i < items * D; i += 512) {
                 int item = i / D, d = i % D;
                 long long kv = ((long long)(row - position + position_of(item)) * kv_heads + kv_head) * D + d;
-                heads_of[i] = read_fresh(item < own ? queries + (heads_before + item) * D * (inputs.gated ? 2 : 1) + d
-                                                    : (item < own + news ? inputs.keys : inputs.values) + kv);
+                read_fresh_four(item < own ? queries + (heads_before + item) * D * (inputs.gated ? 2 : 1) + d
+                                           : (item < own + news ? inputs.keys : inputs.values) + kv,
+                                heads_of + i);
             }
             team.sync();
             for (int item = warp; item < items; item += 4) {
@@ -369,7 +364,7 @@ STRATA_INLINE void rows_of(Team team, Place place, u8* shared, const Inputs& inp
                     squares += v[d] * v[d];
                 }
                 squares = warp_sum(squares);
-                float factor = norm == nullptr ? 1.0f : 1.0f / sqrtf(squares / D + inputs.epsilon);
+                float factor = norm == nullptr ? 1.0f : inverse_root(squares / D + inputs.epsilon);
                 auto normed = [&](int d) { return norm == nullptr ? v[d] : v[d] * (factor * weights[d]); };
 #pragma unroll
                 for (int j = 0; j < (D + 31) / 32; j++) {
@@ -398,7 +393,6 @@ STRATA_INLINE void rows_of(Team team, Place place, u8* shared, const Inputs& inp
                 } else {
                     append_head(v, (void*)(is_key ? k_data : v_data), (u16*)(is_key ? k_scales : v_scales), FORMAT,
                                 table.vector_of(base, position_of(item), kv_head), D);
-                    publish();
                 }
             }
             for (int i = own * (D / 8) + threadIdx.x; i < 16 * (D / 8); i += 128) {
@@ -410,18 +404,32 @@ STRATA_INLINE void rows_of(Team team, Place place, u8* shared, const Inputs& inp
                              [&](int r) -> long long { return r < own ? heads_before + r : -1; });
         }
         team.sync();
-        if (real && !early) {
+        if (OWN && FORMAT == KV_F16 && start < end && start + CHUNK > fresh) {
+            copy_async_wait<0>();
+            warp_barrier();
+            for (int at = max(start, fresh); at < min(end, start + CHUNK); at++) {
+                const float* key = heads_of + (own + at - fresh) * D;
+                const float* value = key + news * D;
+                for (int d = 2 * lane; d < D; d += 64) {
+                    int to = tile_offset<D>(at - start, d >> 3) + 2 * (d & 7);
+                    *(u32*)(key_tile + to) = half2_of(key[d], key[d + 1]);
+                    *(u32*)(value_tile + to) = half2_of(value[d], value[d + 1]);
+                }
+            }
+            warp_barrier();
+        }
+        if (!early) {
             fetch(key_tile, k_data, k_scales, start);
             fetch(value_tile, v_data, v_scales, start);
         }
         work.start();
-        for (int at = start; at < stop; at += 4 * CHUNK) {
+        for (int at = start; at < end; at += 4 * CHUNK) {
             copy_async_wait<1>();
             warp_barrier();
             float scores[CHUNK / 8][4];
             work.score(scores, query_tile, 0, key_tile);
             warp_barrier();
-            fetch(key_tile, k_data, k_scales, real ? at + 4 * CHUNK : end);
+            fetch(key_tile, k_data, k_scales, at + 4 * CHUNK);
             if (at + CHUNK > end) {
 #pragma unroll
                 for (int i = 0; i < CHUNK / 8; i++) {
@@ -438,7 +446,7 @@ STRATA_INLINE void rows_of(Team team, Place place, u8* shared, const Inputs& inp
             warp_barrier();
             work.gather(scores, value_tile);
             warp_barrier();
-            fetch(value_tile, v_data, v_scales, real ? at + 4 * CHUNK : end);
+            fetch(value_tile, v_data, v_scales, at + 4 * CHUNK);
         }
     }
     copy_async_wait<0>();
@@ -468,27 +476,34 @@ STRATA_INLINE void rows_of(Team team, Place place, u8* shared, const Inputs& inp
         }
     }
     team.sync();
-    for (int i = threadIdx.x; i < own * D; i += 128) {
+    for (int i = 4 * threadIdx.x; i < own * D; i += 512) {
         int r = i / D, d = i % D;
-        float top = -INFINITY;
+        float top = -INFINITY, sum = 0.0f, value[4] = {0.0f, 0.0f, 0.0f, 0.0f};
 #pragma unroll
         for (int w = 0; w < 4; w++) {
             top = fmaxf(top, tops[(w * 16 + r) * 2]);
         }
-        float value = 0.0f, sum = 0.0f;
 #pragma unroll
         for (int w = 0; w < 4; w++) {
             float factor = power_of_two(tops[(w * 16 + r) * 2] - top);
-            value += factor * results[(w * 16 + r) * D + d];
+            Vec4 part = *(const Vec4*)(results + (w * 16 + r) * D + d);
+            value[0] += factor * part.x;
+            value[1] += factor * part.y;
+            value[2] += factor * part.z;
+            value[3] += factor * part.w;
             sum += factor * tops[(w * 16 + r) * 2 + 1];
         }
         long long head = heads_before + r;
         if (splits == 1) {
-            value /= sum;
-            const float* gate = gate_of(head, d);
-            out[head * D + d] = gate != nullptr ? value * sigmoid(read_fresh(gate)) : value;
+            float divisor = 1.0f / sum;
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                const float* gate = gate_of(head, d + e);
+                value[e] *= divisor;
+                out[head * D + d + e] = gate != nullptr ? value[e] * sigmoid(read_fresh(gate)) : value[e];
+            }
         } else {
-            parts[(head * splits + split) * D + d] = value;
+            *(Vec4*)(parts + (head * splits + split) * D + d) = Vec4{value[0], value[1], value[2], value[3]};
             if (d == 0) {
                 part_sums[2 * (head * splits + split)] = top;
                 part_sums[2 * (head * splits + split) + 1] = sum;
@@ -501,11 +516,10 @@ STRATA_INLINE void rows_of(Team team, Place place, u8* shared, const Inputs& inp
         }
         int* before = arrivals_before();
         int live = (seen.length + span - 1) / span;
-        publish();
         team.sync();
         int* arrivals = inputs.arrivals + (long long)row * place.bunches + place.bunch;
         if (threadIdx.x == 0) {
-            *before = atomicAdd(arrivals, 1);
+            *before = arrive(arrivals);
             if (*before == live - 1) {
                 *arrivals = 0;
             }
@@ -514,38 +528,50 @@ STRATA_INLINE void rows_of(Team team, Place place, u8* shared, const Inputs& inp
         if (*before != live - 1) {
             return;
         }
-        publish();
-        // Factors of the spans, [16][live], in the place of the four warps' results.
-        for (int i = threadIdx.x; i < own * live; i += 128) {
-            results[i] = read_fresh(part_sums + 2 * ((heads_before + i / live) * splits + i % live));
-            results[own * live + i] = read_fresh(part_sums + 2 * ((heads_before + i / live) * splits + i % live) + 1);
+        // Factors of the spans, [16][live], in the place of the four warps' results: eight lanes a head.
+        int of = threadIdx.x >> 3, stop = of < own ? live : 0;
+        const float* from = part_sums + 2 * (heads_before + of) * splits;
+        float top = -INFINITY, sum = 0.0f;
+        for (int s = threadIdx.x & 7; s < stop; s += 8) {
+            float most = read_fresh(from + 2 * s);
+            results[of * live + s] = most;
+            top = fmaxf(top, most);
+        }
+        for (int distance = 4; distance > 0; distance >>= 1) {
+            top = fmaxf(top, exchange_xor(top, distance));
+        }
+        for (int s = threadIdx.x & 7; s < stop; s += 8) {
+            float factor = power_of_two(results[of * live + s] - top);
+            results[of * live + s] = factor;
+            sum += factor * read_fresh(from + 2 * s + 1);
+        }
+        for (int distance = 4; distance > 0; distance >>= 1) {
+            sum += exchange_xor(sum, distance);
+        }
+        if (of < own && (threadIdx.x & 7) == 0) {
+            results[own * live + of] = 1.0f / sum;
         }
         team.sync();
-        if ((int)threadIdx.x < own) {
-            float* tops_of = results + threadIdx.x * live;
-            float top = -INFINITY, sum = 0.0f;
-            for (int s = 0; s < live; s++) {
-                top = fmaxf(top, tops_of[s]);
-            }
-            for (int s = 0; s < live; s++) {
-                tops_of[s] = power_of_two(tops_of[s] - top);
-                sum += tops_of[s] * results[own * live + threadIdx.x * live + s];
-            }
-            for (int s = 0; s < live; s++) {
-                tops_of[s] /= sum;
-            }
-        }
-        team.sync();
-        for (int i = threadIdx.x; i < own * D; i += 128) {
+        for (int i = 4 * threadIdx.x; i < own * D; i += 512) {
             int r = i / D, d = i % D;
             long long head = heads_before + r;
-            float value = 0.0f;
-#pragma unroll 4
+            float value[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll 8
             for (int s = 0; s < live; s++) {
-                value += results[r * live + s] * read_fresh(parts + (head * splits + s) * D + d);
+                float part[4], factor = results[r * live + s];
+                read_fresh_four(parts + (head * splits + s) * D + d, part);
+#pragma unroll
+                for (int e = 0; e < 4; e++) {
+                    value[e] += factor * part[e];
+                }
             }
-            const float* gate = gate_of(head, d);
-            out[head * D + d] = gate != nullptr ? value * sigmoid(read_fresh(gate)) : value;
+            float divisor = results[own * live + r];
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                const float* gate = gate_of(head, d + e);
+                value[e] *= divisor;
+                out[head * D + d + e] = gate != nullptr ? value[e] * sigmoid(read_fresh(gate)) : value[e];
+            }
         }
     }
 }
@@ -588,28 +614,63 @@ struct MergeInputs {
     float* out;
 };
 
-// The sum of a head's spans by `threads` threads.
-STRATA_INLINE void merge_head(const MergeInputs& given, long long head, int thread, int threads) {
+// The sum of a head's spans by a block of 128 threads: groups of them share the spans, a thread takes four values.
+STRATA_INLINE void merge_head(const MergeInputs& given, long long head) {
+    const int MOST = 256;
+    __shared__ float factors[MOST];
+    __shared__ float partial[32];
+    __shared__ float values[128][4];
     const float* sums = given.part_sums + 2 * head * given.splits;
-    float top = -INFINITY;
-    for (int s = 0; s < given.splits; s++) {
-        top = fmaxf(top, read_fresh(sums + 2 * s));
+    int t = threadIdx.x, splits = min(given.splits, (int)MOST), size = given.head_size, fours = size / 4;
+    float most[2], sum[2], top = -INFINITY, total = 0.0f;
+#pragma unroll
+    for (int j = 0; j < 2; j++) {
+        int s = t + 128 * j;
+        most[j] = s < splits ? read_fresh(sums + 2 * s) : -INFINITY;
+        sum[j] = s < splits ? read_fresh(sums + 2 * s + 1) : 0.0f;
+        top = fmaxf(top, most[j]);
     }
-    float total = 0.0f;
-    for (int s = 0; s < given.splits; s++) {
-        total += power_of_two(read_fresh(sums + 2 * s) - top) * read_fresh(sums + 2 * s + 1);
+    top = warp_max(top);
+    if ((t & 31) == 0) {
+        partial[t >> 5] = top;
     }
-    for (int d = thread; d < given.head_size; d += threads) {
-        float value = 0.0f;
-#pragma unroll 4
-        for (int s = 0; s < given.splits; s++) {
-            float factor = power_of_two(read_fresh(sums + 2 * s) - top);
-            if (factor > 0.0f) {
-                value += factor * read_fresh(given.parts + (head * given.splits + s) * given.head_size + d);
+    __syncthreads();
+    top = fmaxf(fmaxf(partial[0], partial[1]), fmaxf(partial[2], partial[3]));
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < 2; j++) {
+        float factor = power_of_two(most[j] - top);
+        factors[t + 128 * j] = factor;
+        total += factor * sum[j];
+    }
+    total = block_sum(total, partial);
+    __syncthreads();
+    int groups = max(1, 128 / fours), group = t / fours, d = 4 * (t % fours);
+    float value[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    if (group < groups) {
+#pragma unroll 8
+        for (int s = group; s < splits; s += groups) {
+            float part[4];
+            read_fresh_four(given.parts + (head * given.splits + s) * size + d, part);
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                // Spans without positions have no values.
+                value[e] += factors[s] > 0.0f ? factors[s] * part[e] : 0.0f;
             }
         }
-        value /= total;
-        given.out[head * given.head_size + d] =
-            given.gates != nullptr ? value * sigmoid(read_fresh(given.gates + head * given.gate_stride + d)) : value;
+    }
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+        values[t][e] = value[e];
+    }
+    __syncthreads();
+    for (int i = t; i < size; i += 128) {
+        float whole = 0.0f;
+        for (int g = 0; g < groups; g++) {
+            whole += values[g * fours + i / 4][i % 4];
+        }
+        whole /= total;
+        given.out[head * size + i] =
+            given.gates != nullptr ? whole * sigmoid(read_fresh(given.gates + head * given.gate_stride + i)) : whole;
     }
 }

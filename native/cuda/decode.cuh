@@ -4,8 +4,9 @@
 // asynchronous copies, each into a slot of its own with the alignment that it has in memory; slots are an odd number of 16 bytes apart, so
 // that eight rows lie in different banks. Lane (r, q) of a warp reads quarter q of rows r and r + 8 of a group of 32 elements: that these
 // are not the elements that an mma instruction numbers does not matter as long as the activations are taken in the same order.
-// Activations are float16, scaled by a power of two so that a row's largest lies between 2^13 and 2^14; sums are float32. Where all of
-// a group shares a scale the plain values are multiplied exactly and the scale is applied to the sum, otherwise to the values.
+// Where all of a group shares a scale and its plain values are bytes they are multiplied as such, exactly, and the scale is applied to the sum: activations are
+// then 16-bit integers, the largest of a row between 2^14 and 2^15, as two rows of bytes (high ones with the sign, low ones without). For other types
+// they are float16, the largest between 2^13 and 2^14, and the weights scaled float16 values. Sums over groups are float32.
 #pragma once
 
 #define STRATA_PLAIN_READS
@@ -44,23 +45,7 @@ STRATA_INLINE u32 warp_most(u32 value) {
     }
     return value;
 }
-STRATA_INLINE void read_fresh_four(const float* p, float* v) { memcpy(v, p, 16); }
-STRATA_INLINE u32 half2_multiply_add(u32 a, u32 b, u32 c) {
-    return half2_of(from_half((u16)a) * from_half((u16)b) + from_half((u16)c),
-                    from_half((u16)(a >> 16)) * from_half((u16)(b >> 16)) + from_half((u16)(c >> 16)));
-}
 #else
-STRATA_INLINE void read_fresh_four(const float* p, float* v) {
-    asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
-                 : "l"(p)
-                 : "memory");
-}
-STRATA_INLINE u32 half2_multiply_add(u32 a, u32 b, u32 c) {
-    u32 d;
-    asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
-    return d;
-}
 // Copies 1 to 16 bytes and writes zeros behind them.
 STRATA_INLINE void copy_async_some(void* shared, const void* global, int bytes) {
     u32 target = (u32)__cvta_generic_to_shared(shared);
@@ -108,11 +93,11 @@ STRATA_INLINE const u8* brought(const u8* tile, int slot, const u8* from, u64 ro
 }
 
 // The power of two by which a row is multiplied whose largest value is `most`, and its inverse.
-STRATA_INLINE void fitting(float most, float& factor, float& inverse) {
-    u32 exponent = bits_of(most) >> 23 & 255u;
-    exponent = exponent < 14 ? 14 : exponent > 253 ? 253 : exponent;
-    factor = float_of((267u - exponent) << 23);
-    inverse = float_of((exponent - 13u) << 23);
+STRATA_INLINE void fitting(float most, bool integers, float& factor, float& inverse) {
+    u32 exponent = bits_of(most) >> 23 & 255u, more = integers ? 1u : 0u;
+    exponent = exponent < 16 ? 16 : exponent > 253 ? 253 : exponent;
+    factor = float_of((267u + more - exponent) << 23);
+    inverse = float_of((exponent - 13u - more) << 23);
 }
 
 // Four values from column k on, zeros behind the columns.
@@ -152,6 +137,44 @@ STRATA_INLINE void four_held(const float* x, int k, int columns, float* v) {
     }
 }
 
+// Whether products with a type are made of bytes.
+template <class T>
+struct Exact {
+    static const bool value = T::EVEN && T::BYTES;
+};
+STRATA_INLINE bool exact(int type) {
+#define STRATA_EXACT(name, T) | (Exact<T>::value ? 1u << CODE_##name : 0u)
+    const u32 all = 0u STRATA_EACH_TYPE(STRATA_EXACT);
+#undef STRATA_EXACT
+    return (all >> type & 1u) != 0;
+}
+
+// Four values of at most 32767 as integers: their high bytes, then their low bytes, to to[0..3], and (with sums) the sum of what they became over groups of 32 columns.
+STRATA_INLINE void split_four(const float* v, u16* to, bool inside, float* sums, int group) {
+    const float magic = 12582912.0f;  // 1.5 * 2^23: what is added to it lies rounded in its lowest bits
+    float shifted[4], sum = 0.0f;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        shifted[i] = fminf(v[i], 32767.0f) + magic;
+        sum += shifted[i] - magic;
+    }
+    u32 low = permute_bytes(bits_of(shifted[0]), bits_of(shifted[1]), 0x5140u);
+    u32 high = permute_bytes(bits_of(shifted[2]), bits_of(shifted[3]), 0x5140u);
+    // Bytes of low: low 0, low 1, high 0, high 1.
+    if (inside) {
+        *(Word2*)to = Word2{permute_bytes(low, high, 0x7632u), permute_bytes(low, high, 0x5410u)};
+    }
+    if (sums != nullptr) {
+#pragma unroll
+        for (int distance = 4; distance > 0; distance >>= 1) {
+            sum += exchange_xor(sum, distance);
+        }
+        if (inside && (threadIdx.x & 7) == 0) {
+            sums[group] = sum;
+        }
+    }
+}
+
 // Four values as float16 to to[0..3] in the order 0, 2, 1, 3 (in which nibbles come out of a word two at a time), and (with sums) the sum of what they became over groups of 32 columns.
 STRATA_INLINE void round_four(const float* v, u16* to, bool inside, float* sums, int group) {
     Word2 halves = {half2_of(v[0], v[2]), half2_of(v[1], v[3])};
@@ -171,59 +194,35 @@ STRATA_INLINE void round_four(const float* v, u16* to, bool inside, float* sums,
     }
 }
 
-// Room for a block's sums and maxima, [32][parts]. (Variables of templates cannot be told to lie beside others, which the emulator asks for.)
-STRATA_INLINE float (*sums_of_warps())[MOST_PARTS] {
-    __shared__ float sums[32][MOST_PARTS];
-    return sums;
+// Four values in the form that products with a type want.
+STRATA_INLINE void put_four(bool integers, const float* v, u16* to, bool inside, float* sums, int group) {
+    if (integers) {
+        split_four(v, to, inside, sums, group);
+    } else {
+        round_four(v, to, inside, sums, group);
+    }
 }
 
-// Rows of activations, normed when there are weights for it (each of `parts` equal parts for itself), as float16 [rows][stride]; `inverses`
-// gets what undoes their scaling, `sums` [rows][groups] the sums of every group and `factors` [rows][parts] those of the norm when they
-// are there. All threads of `WARPS` warps; the caller puts a barrier behind. HELD: rows that fit stay in registers between their two uses.
-template <int WARPS = 8, bool HELD = false>
+// Room for a block's sums and maxima, [32][parts]. (Variables of templates cannot be told to lie beside others, which the emulator asks for.)
+STRATA_INLINE float (*sums_of_warps())[MOST_PARTS] {
+    __shared__ Vec4 sums[32];
+    static_assert(MOST_PARTS == 4, "a row of sums is four floats");
+    return (float(*)[MOST_PARTS])sums;
+}
+
+// Rows of activations, normed when there are weights for it (each of `parts` equal parts for itself), in one of the two forms, [rows][stride];
+// `inverses` gets what undoes their scaling, `sums` [rows][groups] the sums of every group and `factors` [rows][parts] those of the norm when they
+// are there. All threads of `WARPS` warps; the caller puts a barrier behind.
+template <int WARPS = 8>
 STRATA_INLINE void bring_activations(const float* x, const float* norm, float epsilon, int parts, int rows, int columns,
-                                     u16* to, int stride, float* sums, float* inverses, float* factors) {
+                                     bool integers, u16* to, int stride, float* sums, float* inverses, float* factors) {
     float(*squares_of)[MOST_PARTS] = sums_of_warps(), (*most_of)[MOST_PARTS] = squares_of + 16;
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     int each = rows == 1 ? WARPS : rows == 2 ? WARPS / 2 : rows <= 4 ? WARPS / 4 : WARPS / 8;  // warps a row
     int row = warp / each, part = warp % each, groups = (columns + 31) >> 5;
     const float* own = x + (long long)(row < rows ? row : 0) * columns;
     int length = columns / parts;
-    const int KEPT = 4;
-    bool held = HELD && parts == 1 && (columns & 3) == 0 && columns <= KEPT * 128 * each;
-    float kept[HELD ? KEPT : 1][4], scales[HELD ? KEPT : 1][4];
-    if (held) {
-#pragma unroll
-        for (int j = 0; j < (HELD ? KEPT : 1); j++) {
-            int k = 4 * (part * 32 + lane) + 128 * each * j;
-            four_held(own, k, columns, kept[j]);
-            Vec4 w = {1.0f, 1.0f, 1.0f, 1.0f};
-            if (norm != nullptr) {
-                w = *(const Vec4*)(norm + min(k, columns - 4));
-            }
-            scales[j][0] = w.x;
-            scales[j][1] = w.y;
-            scales[j][2] = w.z;
-            scales[j][3] = w.w;
-        }
-        float squares = 0.0f, most = 0.0f;
-#pragma unroll
-        for (int j = 0; j < (HELD ? KEPT : 1); j++) {
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                squares += kept[j][i] * kept[j][i];
-                kept[j][i] *= scales[j][i];
-                most = fmaxf(most, fabsf(kept[j][i]));
-            }
-        }
-        squares = warp_sum(squares);
-        most = warp_max(most);
-        if (lane == 0) {
-            squares_of[warp][0] = squares;
-            most_of[warp][0] = most;
-        }
-    }
-    for (int p = 0; p < parts && !held; p++) {
+    for (int p = 0; p < parts; p++) {
         float squares = 0.0f, most = 0.0f;
         int end = (p + 1) * length;
 #pragma unroll 4
@@ -261,7 +260,7 @@ STRATA_INLINE void bring_activations(const float* x, const float* norm, float ep
         normed[p] = norm == nullptr ? 1.0f : 1.0f / sqrtf(squares / length + epsilon);
         largest = fmaxf(largest, most * normed[p]);
     }
-    fitting(largest, factor, inverse);
+    fitting(largest, integers, factor, inverse);
     if (part == 0 && lane == 0) {
         inverses[row] = inverse;
 #pragma unroll
@@ -270,22 +269,6 @@ STRATA_INLINE void bring_activations(const float* x, const float* norm, float ep
                 factors[row * parts + p] = normed[p];
             }
         }
-    }
-    if (held) {
-#pragma unroll
-        for (int j = 0; j < (HELD ? KEPT : 1); j++) {
-            int base = part * 32 + 32 * each * j;
-            if (base < 8 * groups) {
-                int k = 4 * (base + lane);
-#pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    kept[j][i] = kept[j][i] * (normed[0] * factor);
-                }
-                round_four(kept[j], to + row * stride + k, base + lane < 8 * groups, sums == nullptr ? nullptr : sums + row * groups,
-                           k >> 5);
-            }
-        }
-        return;
     }
 #pragma unroll 2
     for (int base = part * 32; base < 8 * groups; base += 32 * each) {
@@ -304,79 +287,172 @@ STRATA_INLINE void bring_activations(const float* x, const float* norm, float ep
         for (int i = 0; i < 4; i++) {
             v[i] = v[i] * own_norm * w[i] * factor;
         }
-        round_four(v, to + row * stride + k, base + lane < 8 * groups, sums == nullptr ? nullptr : sums + row * groups, k >> 5);
+        put_four(integers, v, to + row * stride + k, base + lane < 8 * groups, sums == nullptr ? nullptr : sums + row * groups,
+                 k >> 5);
     }
 }
 
-// One row of activations by one warp.
-STRATA_INLINE void bring_activations_of_warp(const float* x, int columns, u16* to, float* sums, float& inverse) {
-    int lane = threadIdx.x & 31, groups = (columns + 31) >> 5;
-    float most = 0.0f, factor;
-    const int KEPT = 8;
-    if ((columns & 3) == 0 && columns <= 128 * KEPT) {
-        float kept[KEPT][4];
+// One row that a block keeps in registers between its two uses: four values a thread, up to KEPT times over. Weights of its norm are read before the
+// kernel waits.
+const int KEPT = 4;
+template <int WARPS>
+STRATA_INLINE bool keeps(int rows, int parts, int columns) {
+    return rows == 1 && parts == 1 && (columns & 31) == 0 && columns <= KEPT * 128 * WARPS;
+}
+template <int WARPS>
+STRATA_INLINE void keep_norm(const float* norm, int columns, Vec4* weights) {
 #pragma unroll
-        for (int j = 0; j < KEPT; j++) {
-            four_held(x, 4 * lane + 128 * j, columns, kept[j]);
+    for (int j = 0; j < KEPT; j++) {
+        int k = 4 * (threadIdx.x + 32 * WARPS * j);
+        weights[j] = Vec4{1.0f, 1.0f, 1.0f, 1.0f};
+        if (norm != nullptr && k < columns) {
+            weights[j] = *(const Vec4*)(norm + k);
         }
+    }
+}
+template <int WARPS>
+STRATA_INLINE void bring_kept(const float* x, const Vec4* weights, bool has_norm, float epsilon, int columns, bool integers, u16* to,
+                              float* sums, float* inverses, float* factors) {
+    Vec4* found = (Vec4*)sums_of_warps();  // sum of squares and most of two warps each
+    int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    float v[KEPT][4], squares = 0.0f, most = 0.0f;
 #pragma unroll
-        for (int j = 0; j < KEPT; j++) {
+    for (int j = 0; j < KEPT; j++) {
+        int k = 4 * (threadIdx.x + 32 * WARPS * j);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            v[j][i] = 0.0f;
+        }
+        if (k < columns) {
+            read_fresh_four(x + k, v[j]);
+        }
+    }
+#pragma unroll
+    for (int j = 0; j < KEPT; j++) {
+        if (128 * WARPS * j < columns) {
+            squares += v[j][0] * v[j][0] + v[j][1] * v[j][1] + v[j][2] * v[j][2] + v[j][3] * v[j][3];
+            v[j][0] *= weights[j].x;
+            v[j][1] *= weights[j].y;
+            v[j][2] *= weights[j].z;
+            v[j][3] *= weights[j].w;
+            most = fmaxf(most, fmaxf(fmaxf(fabsf(v[j][0]), fabsf(v[j][1])), fmaxf(fabsf(v[j][2]), fabsf(v[j][3]))));
+        }
+    }
+    most = float_of(warp_most(bits_of(most)));  // floats that are not negative are ordered as their bits are
+    if (has_norm) {
+        squares = warp_sum(squares);
+    }
+    if (lane == 0) {
+        ((float*)found)[2 * warp] = squares;
+        ((float*)found)[2 * warp + 1] = most;
+    }
+    __syncthreads();
+    squares = most = 0.0f;
+#pragma unroll
+    for (int i = 0; i < WARPS / 2; i++) {
+        Vec4 two = found[i];
+        squares += two.x + two.z;
+        most = fmaxf(most, fmaxf(two.y, two.w));
+    }
+    float normed = has_norm ? inverse_root(squares / columns + epsilon) : 1.0f, factor, inverse;
+    fitting(most * normed, integers, factor, inverse);
+    if (threadIdx.x == 0) {
+        *inverses = inverse;
+        if (factors != nullptr) {
+            *factors = normed;
+        }
+    }
+    factor *= normed;
+#pragma unroll
+    for (int j = 0; j < KEPT; j++) {
+        if (128 * (warp + WARPS * j) < columns) {
+            int k = 4 * (threadIdx.x + 32 * WARPS * j);
 #pragma unroll
             for (int i = 0; i < 4; i++) {
-                most = fmaxf(most, fabsf(kept[j][i]));
+                v[j][i] *= factor;
+            }
+            put_four(integers, v[j], to + k, k < columns, sums, k >> 5);
+        }
+    }
+}
+
+// One row of activations by `each` warps, of which this one is number `part`; `most_of` is theirs to tell each other the largest value. All threads
+// of the block come here (`present`: whether there is a row), as it holds a barrier; the caller puts another one behind.
+STRATA_INLINE void bring_activations_of_warps(bool present, const float* x, int columns, bool integers, u16* to, float* sums, int part,
+                                              int each, float* most_of, float& inverse) {
+    int lane = threadIdx.x & 31, groups = (columns + 31) >> 5;
+    float most = 0.0f, factor;
+    const int HELD = 4;
+    bool held = (columns & 31) == 0 && columns <= 128 * HELD * each;
+    float kept[HELD][4];
+    if (present && held) {
+#pragma unroll
+        for (int j = 0; j < HELD; j++) {
+            int k = 4 * (lane + 32 * (part + each * j));
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                kept[j][i] = 0.0f;
+            }
+            if (k < columns) {
+                read_fresh_four(x + k, kept[j]);
             }
         }
-        fitting(warp_max(most), factor, inverse);
 #pragma unroll
-        for (int j = 0; j < KEPT; j++) {
-            if (32 * j < 8 * groups) {
+        for (int j = 0; j < HELD; j++) {
+            most = fmaxf(most, fmaxf(fmaxf(fabsf(kept[j][0]), fabsf(kept[j][1])), fmaxf(fabsf(kept[j][2]), fabsf(kept[j][3]))));
+        }
+    } else if (present) {
+        for (int k = 4 * (lane + 32 * part); k < columns; k += 128 * each) {
+            float v[4];
+            four_fresh(x, k, columns, v);
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                most = fmaxf(most, fabsf(v[i]));
+            }
+        }
+    }
+    most = float_of(warp_most(bits_of(most)));
+    if (lane == 0) {
+        most_of[part] = most;
+    }
+    __syncthreads();
+    for (int i = 0; i < each; i++) {
+        most = fmaxf(most, most_of[i]);
+    }
+    fitting(most, integers, factor, inverse);
+    if (present && held) {
+#pragma unroll
+        for (int j = 0; j < HELD; j++) {
+            int base = 32 * (part + each * j);
+            if (4 * base < columns) {
 #pragma unroll
                 for (int i = 0; i < 4; i++) {
                     kept[j][i] *= factor;
                 }
-                int k = 4 * lane + 128 * j;
-                round_four(kept[j], to + k, 32 * j + lane < 8 * groups, sums, k >> 5);
+                int k = 4 * (base + lane);
+                put_four(integers, kept[j], to + k, k < columns, sums, k >> 5);
             }
         }
-        return;
-    }
-    for (int k = 4 * lane; k < columns; k += 128) {
-        float v[4];
-        four_fresh(x, k, columns, v);
+    } else if (present) {
+        for (int base = 32 * part; base < 8 * groups; base += 32 * each) {
+            int k = 4 * (base + lane);
+            float v[4];
+            four_fresh(x, k, columns, v);
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            most = fmaxf(most, fabsf(v[i]));
+            for (int i = 0; i < 4; i++) {
+                v[i] *= factor;
+            }
+            put_four(integers, v, to + k, base + lane < 8 * groups, sums, k >> 5);
         }
-    }
-    fitting(warp_max(most), factor, inverse);
-    for (int base = 0; base < 8 * groups; base += 32) {
-        int k = 4 * (base + lane);
-        float v[4];
-        four_fresh(x, k, columns, v);
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            v[i] *= factor;
-        }
-        round_four(v, to + k, base + lane < 8 * groups, sums, k >> 5);
     }
 }
 
 // Eight weights as four pairs of float16 (0 and 2, 1 and 3 of four): plain values where a group shares a scale, otherwise scaled ones.
 template <class T>
 STRATA_INLINE Scale pairs_of(const u8* row, int group, int quarter, int columns, u32* pairs) {
+    static_assert(!T::OFFSET, "weights with an offset are multiplied as bytes");
     Scale s;
-    if constexpr (T::NIBBLES) {
-        u32 word;
-        s = T::nibbles(row, group, quarter, word);
-        // Four bits in the mantissa of 1024: n in its lowest bits, 16 n above them.
-        const u32 low_bias = 0x64006400u + 0x00010001u * (u32)T::BIAS, sixteenth = 0x2c002c00u;
-        const u32 high_bias = 0xd400d400u + 0x00100010u * (u32)T::BIAS;  // -(64 + BIAS)
-        u32 next = word >> 8;
-        pairs[0] = half2_subtract((word & 0x000f000fu) | 0x64006400u, low_bias);
-        pairs[1] = half2_subtract((next & 0x000f000fu) | 0x64006400u, low_bias);
-        pairs[2] = half2_multiply_add((word & 0x00f000f0u) | 0x64006400u, sixteenth, high_bias);
-        pairs[3] = half2_multiply_add((next & 0x00f000f0u) | 0x64006400u, sixteenth, high_bias);
-    } else if constexpr (T::BYTES) {
+    if constexpr (T::BYTES) {
         u32 low, high;
         s = T::bytes(row, group, quarter, low, high);
         const u32 bias = 0x64006400u + 0x00010001u * (u32)T::BIAS;  // 1024 + BIAS: a byte in the mantissa of 1024
@@ -418,49 +494,105 @@ STRATA_INLINE Columns columns_of(const u16* x, int stride, const float* sums, in
     return c;
 }
 
-// sums[0, 1] += 32 elements a group of row `low` . columns 2q and 2q + 1, sums[2, 3] of row `high`. Groups first, first + step, ... of
-// those brought, which begin with group `before` of the activations.
+// Sixteen plain values of a group's quarter as the left operand of a product of bytes: rows `low` and `high`.
 template <class T>
+struct Bytes {
+    // Whether they are signed, and by what they are too large.
+    static const bool SIGNED = T::BIAS != 0;
+    static const int TIMES = T::NIBBLES && T::BIAS == 8 ? 16 : 1;
+    STRATA_INLINE_MEMBER Scale of(const u8* row, int group, int quarter, u32& first, u32& second) {
+        if constexpr (T::NIBBLES && T::BIAS == 8) {
+            u32 word;
+            Scale s = T::nibbles(row, group, quarter, word);
+            first = (word << 4 & 0xf0f0f0f0u) ^ 0x80808080u;
+            second = (word & 0xf0f0f0f0u) ^ 0x80808080u;
+            return s;
+        } else {
+            static_assert(T::BIAS == 128 || T::BIAS == 0, "bytes around another middle");
+            Scale s = T::bytes(row, group, quarter, first, second);
+            if constexpr (SIGNED) {
+                first ^= 0x80808080u;
+                second ^= 0x80808080u;
+            }
+            return s;
+        }
+    }
+};
+
+// sums[0, 1] += 32 elements a group of row `low` . columns 2q and 2q + 1, sums[2, 3] of row `high`. Groups first, first + step, ... of
+// those brought, which begin with group `before` of the activations. ONE: only sums of column 0 (of quarter 0) are made.
+template <class T, bool ONE>
 STRATA_INLINE void multiply_groups(const u8* low, const u8* high, int groups, int columns, Columns c, int before, int first,
                                    int step, float* sums) {
     int quarter = threadIdx.x & 3;
-#pragma unroll 2
-    for (int g = first; g < groups; g += step) {
-        u32 a[4], b[4];
-        Scale s = pairs_of<T>(low, g, quarter, columns, a);
-        Scale t = pairs_of<T>(high, g, quarter, columns, b);
-        const u16* x = c.x + 32 * (before + g);
-        Word2 x0 = *(const Word2*)(x + T::first(quarter));
-        Word2 x1 = *(const Word2*)(x + T::second(quarter));
-        u32 left[4] = {a[0], b[0], a[1], b[1]}, right[4] = {a[2], b[2], a[3], b[3]};
-        if constexpr (T::EVEN) {
-            float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-            multiply_f16(part, left, x0.x, x0.y);
-            multiply_f16(part, right, x1.x, x1.y);
-            sums[0] += s.scale * part[0];
-            sums[1] += s.scale * part[1];
-            sums[2] += t.scale * part[2];
-            sums[3] += t.scale * part[3];
-        } else {
-            multiply_f16(sums, left, x0.x, x0.y);
-            multiply_f16(sums, right, x1.x, x1.y);
+    if constexpr (Exact<T>::value) {
+        float own[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll 4
+        for (int g = first; g < groups; g += step) {
+            u32 a[4];
+            Scale s = Bytes<T>::of(low, g, quarter, a[0], a[2]);
+            Scale t = Bytes<T>::of(high, g, quarter, a[1], a[3]);
+            const u16* x = c.x + 32 * (before + g);
+            Word2 x0 = *(const Word2*)(x + T::first(quarter));
+            Word2 x1 = *(const Word2*)(x + T::second(quarter));
+            int upper[4] = {0, 0, 0, 0}, lower[4] = {0, 0, 0, 0};
+            multiply_bytes<Bytes<T>::SIGNED, true>(upper, a, x0.x, x1.x);
+            multiply_bytes<Bytes<T>::SIGNED, false>(lower, a, x0.y, x1.y);
+            own[0] += s.scale * (float)(256 * upper[0] + lower[0]);
+            own[2] += t.scale * (float)(256 * upper[2] + lower[2]);
+            if (!ONE) {
+                own[1] += s.scale * (float)(256 * upper[1] + lower[1]);
+                own[3] += t.scale * (float)(256 * upper[3] + lower[3]);
+            }
+            if constexpr (T::OFFSET) {
+                float sum0 = c.sums0[before + g];
+                own[0] += s.offset * sum0;
+                own[2] += t.offset * sum0;
+                if (!ONE) {
+                    float sum1 = c.sums1[before + g];
+                    own[1] += s.offset * sum1;
+                    own[3] += t.offset * sum1;
+                }
+            }
         }
-        if constexpr (T::OFFSET) {
-            float sum0 = c.sums0[before + g], sum1 = c.sums1[before + g];
-            sums[0] += s.offset * sum0;
-            sums[1] += s.offset * sum1;
-            sums[2] += t.offset * sum0;
-            sums[3] += t.offset * sum1;
+        const float undone = 1.0f / Bytes<T>::TIMES;
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            sums[i] += own[i] * undone;
+        }
+    } else {
+#pragma unroll 2
+        for (int g = first; g < groups; g += step) {
+            u32 a[4], b[4];
+            Scale s = pairs_of<T>(low, g, quarter, columns, a);
+            Scale t = pairs_of<T>(high, g, quarter, columns, b);
+            const u16* x = c.x + 32 * (before + g);
+            Word2 x0 = *(const Word2*)(x + T::first(quarter));
+            Word2 x1 = *(const Word2*)(x + T::second(quarter));
+            u32 left[4] = {a[0], b[0], a[1], b[1]}, right[4] = {a[2], b[2], a[3], b[3]};
+            if constexpr (T::EVEN) {
+                float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+                multiply_f16(part, left, x0.x, x0.y);
+                multiply_f16(part, right, x1.x, x1.y);
+                sums[0] += s.scale * part[0];
+                sums[1] += s.scale * part[1];
+                sums[2] += t.scale * part[2];
+                sums[3] += t.scale * part[3];
+            } else {
+                multiply_f16(sums, left, x0.x, x0.y);
+                multiply_f16(sums, right, x1.x, x1.y);
+            }
         }
     }
 }
 
 // The same for a type known at run time. Warp-uniform.
+template <bool ONE>
 STRATA_INLINE void multiply_stored(int type, const u8* low, const u8* high, int groups, int columns, Columns c, int before,
                                    int first, int step, float* sums) {
     switch (type) {
 #define STRATA_MULTIPLY(name, T) \
-    case CODE_##name: multiply_groups<T>(low, high, groups, columns, c, before, first, step, sums); break;
+    case CODE_##name: multiply_groups<T, ONE>(low, high, groups, columns, c, before, first, step, sums); break;
         STRATA_EACH_TYPE(STRATA_MULTIPLY)
     }
 }
@@ -483,6 +615,8 @@ struct Matrix {
 struct Matrices {
     Matrix of[6];
 };
+
+STRATA_INLINE int tiles_of(int outputs) { return (outputs + 15) >> 4; }
 
 STRATA_INLINE const Matrix& matrix_of(const Matrices& list, int count, int tile) {
     int which = 0;
@@ -527,103 +661,103 @@ STRATA_INLINE void put_partial(float (*partial)[8], const float* result) {
     to[65] = result[3];
 }
 
-// Whether this block is the last of `blocks` to come here for counter `arrivals`, which is zero again afterwards. All threads.
+// Whether this block is the last of `blocks` to come here for counter `arrivals`, which is zero again afterwards. All threads; what thread 0
+// wrote before is seen by the last block.
 STRATA_INLINE bool last_of(int* arrivals, int blocks) {
     __shared__ int before;
-    publish();
-    __syncthreads();
     if (threadIdx.x == 0) {
-        before = atomicAdd(arrivals, 1);
+        before = arrive(arrivals);
         if (before == blocks - 1) {
             *arrivals = 0;
         }
     }
     __syncthreads();
-    publish();
     return before == blocks - 1;
 }
 
-// The best `used` of up to 32 N logits by one warp: softmax, then one after the other, the lower index first among equals.
+// The best `used` (at most 32) of up to 32 N logits by one warp, one after the other, the lower index first among equals: softmax over all, or over
+// those that are chosen. The code is kept short: it runs once, and then fetching it takes longer than doing it.
 template <int N>
 STRATA_INLINE void choose(const float* logits, int experts, int used, int renormalise, float scale, int* ids, float* weights) {
     int lane = threadIdx.x & 31;
-    float score[N], best = -INFINITY, sum = 0.0f;
+    float logit[N];
     u32 key[N];
 #pragma unroll
     for (int i = 0; i < N; i++) {
-        score[i] = 32 * i + lane < experts ? read_fresh(logits + 32 * i + lane) : -INFINITY;
-        best = fmaxf(best, score[i]);
+        // Lane l has experts N l to N l + N - 1.
+        logit[i] = N * lane + i < experts ? read_fresh(logits + N * lane + i) : 0.0f;
     }
-    best = warp_max(best);
 #pragma unroll
     for (int i = 0; i < N; i++) {
-        score[i] = 32 * i + lane < experts ? expf(score[i] - best) : 0.0f;
-        sum += score[i];
+        // Ordered as the logits are; zero is nobody's.
+        u32 bits = bits_of(logit[i] + 0.0f);
+        key[i] = N * lane + i >= experts ? 0 : bits >> 31 != 0 ? ~bits : bits | 0x80000000u;
     }
-    sum = warp_sum(sum);
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-        score[i] /= sum;
-        key[i] = 32 * i + lane < experts ? bits_of(score[i]) + 1 : 0;
-    }
-    float kept = 0.0f, chosen_sum = 0.0f;
+    u32 kept = 0, first = 0;
     int kept_id = 0;
+#pragma unroll 1
     for (int j = 0; j < used; j++) {
-        u32 mine = 0;
+        u32 mine = key[0];
+        int at = 0;
 #pragma unroll
-        for (int i = 0; i < N; i++) {
+        for (int i = 1; i < N; i++) {
+            at = key[i] > mine ? i : at;
             mine = max(mine, key[i]);
         }
         u32 top = warp_most(mine);
-        u32 behind = 0;  // counted from the end: the largest is the lowest index
-#pragma unroll
-        for (int i = N - 1; i >= 0; i--) {
-            behind = key[i] == top ? (u32)(32 * N - (32 * i + lane)) : behind;
-        }
-        int id = 32 * N - (int)warp_most(behind);
+        first = j == 0 ? top : first;
+        int winner = lowest_bit(votes(mine == top));
+        int id = broadcast(N * lane + at, winner);
+        kept = lane == j ? top : kept;
+        kept_id = lane == j ? id : kept_id;
 #pragma unroll
         for (int i = 0; i < N; i++) {
-            key[i] = 32 * i + lane == id ? 0 : key[i];
-        }
-        float value = float_of(top - 1);
-        chosen_sum += value;
-        if (lane == j) {
-            kept = value;
-            kept_id = id;
+            key[i] = N * lane + i == id ? 0 : key[i];
         }
     }
+    auto logit_of = [](u32 k) { return float_of(k >> 31 != 0 ? k & 0x7fffffffu : ~k); };
+    float best = logit_of(first), score = lane < used ? power_of_two((logit_of(kept) - best) * 1.4426950408889634f) : 0.0f, sum = score;
+    if (!renormalise) {
+        sum = 0.0f;
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            sum += N * lane + i < experts ? power_of_two((logit[i] - best) * 1.4426950408889634f) : 0.0f;
+        }
+    }
+    sum = warp_sum(sum);
     if (lane < used) {
         ids[lane] = kept_id;
-        weights[lane] = kept * (renormalise ? scale / fmaxf(chosen_sum, 6.103515625e-5f) : scale);
+        weights[lane] = score * (scale / sum);
     }
 }
 
-// A stored row times 32 values a group, both in shared memory; sums go on in `sum`. One of `parts` warps that share the columns.
+// Eight weights of a stored row, those of quarter `item` & 3 of group `item` >> 2: the four from column first on, the four from column second on.
+struct Eight {
+    float of[8];
+    int first, second;
+};
 template <class T>
-STRATA_INLINE void score(const u8* stored, const float* x, int columns, float& sum, int part, int parts) {
-    int lane = threadIdx.x & 31, quarter = lane & 3, groups = (columns + 31) >> 5;
-#pragma unroll 2
-    for (int g = 8 * part + (lane >> 2); g < groups; g += 8 * parts) {
-        float v[8];
-        Scale s = T::read(stored, g, quarter, columns, v);
-        Vec4 low = *(const Vec4*)(x + 32 * g + T::first(quarter)), high = *(const Vec4*)(x + 32 * g + T::second(quarter));
-        float a[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+STRATA_INLINE void read_eight(const u8* row, int item, int columns, Eight& w) {
+    int group = item >> 2, quarter = item & 3;
+    float v[8];
+    Scale s = T::read(row, group, quarter, columns, v);
 #pragma unroll
-        for (int i = 0; i < 8; i++) {
-            sum += (s.scale * v[i] + s.offset) * a[i];
-        }
+    for (int i = 0; i < 8; i++) {
+        w.of[i] = s.scale * v[i] + s.offset;
     }
+    w.first = 32 * group + T::first(quarter);
+    w.second = 32 * group + T::second(quarter);
 }
-
-// The stored row of an expert's score by its type. Warp-uniform.
-STRATA_INLINE void score_stored(int type, const u8* stored, const float* x, int columns, float& sum, int part, int parts) {
+// The same by the row's type. Warp-uniform.
+STRATA_INLINE void read_eight_of(int type, const u8* row, int item, int columns, Eight& w) {
     switch (type) {
-#define STRATA_SCORE(name, T) \
-    case CODE_##name: score<T>(stored, x, columns, sum, part, parts); break;
-        STRATA_EACH_TYPE(STRATA_SCORE)
+#define STRATA_EIGHT(name, T) \
+    case CODE_##name: read_eight<T>(row, item, columns, w); break;
+        STRATA_EACH_TYPE(STRATA_EIGHT)
     }
 }
 
+// By one warp.
 STRATA_INLINE void choose_any(const float* logits, int experts, int used, int renormalise, float scale, int* ids, float* weights) {
     if (experts <= 128) {
         choose<4>(logits, experts, used, renormalise, scale, ids, weights);
@@ -640,7 +774,6 @@ struct RouteInputs {
     u64 row_bytes;
     int type;
     float router_scale;
-    int slot, x_at;
     const float* x;
     const float* norm;
     float epsilon;
@@ -681,19 +814,19 @@ struct Down {
     int type, slot, columns;
 };
 
-// `shares`: whether there is a shared expert. warp_bytes: shared memory of a warp, its stored rows first, then from x_at on its activations and from
-// sums_at on their sums (0: none).
+// `shares`: whether there is a shared expert. each: warps of an expert. early: ids and weights were made before the kernel that makes the values began.
+// expert_bytes: shared memory of an expert, its stored rows first, then from x_at on its activations and from sums_at on their sums (0: none).
 struct DownInputs {
     const u64* table;
     const int* ids;
     const float* weights;
-    int used, shares;
+    int used, shares, each, early;
     Down routed, common;
     const float* h;
     const float* common_h;
     const float* factors;
     int outputs, mode;
     const float* strengths;
-    int streams, warp_bytes, x_at, sums_at;
+    int streams, expert_bytes, x_at, sums_at;
     float* out;
 };

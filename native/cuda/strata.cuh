@@ -118,12 +118,35 @@ STRATA_INLINE void multiply_f16(float c[4], const u32 a[4], u32 b0, u32 b1) {
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+// c[16 x 8] += a[16 x 32] b[32 x 8], bytes with or without signs, exact. Lane (r, q): a[0], a[2] of row r, a[1], a[3] of row r + 8,
+// columns 4q and 16 + 4q on; b0, b1 the same columns of column r.
+template <bool A_SIGNED, bool B_SIGNED>
+STRATA_INLINE void multiply_bytes(int c[4], const u32 a[4], u32 b0, u32 b1) {
+#define STRATA_MULTIPLY_BYTES(A, B)                                                                                     \
+    asm("mma.sync.aligned.m16n8k32.row.col.s32." A "." B ".s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"    \
+        : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])                                                                \
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1))
+    if (A_SIGNED) {
+        if (B_SIGNED) {
+            STRATA_MULTIPLY_BYTES("s8", "s8");
+        } else {
+            STRATA_MULTIPLY_BYTES("s8", "u8");
+        }
+    } else if (B_SIGNED) {
+        STRATA_MULTIPLY_BYTES("u8", "s8");
+    } else {
+        STRATA_MULTIPLY_BYTES("u8", "u8");
+    }
+#undef STRATA_MULTIPLY_BYTES
+}
+
 STRATA_INLINE float exchange_xor(float value, int distance) { return __shfl_xor_sync(0xffffffffu, value, distance); }
 STRATA_INLINE int exchange_xor(int value, int distance) { return __shfl_xor_sync(0xffffffffu, value, distance); }
 STRATA_INLINE float broadcast(float value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
 STRATA_INLINE int broadcast(int value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
 STRATA_INLINE u32 votes(bool vote) { return __ballot_sync(0xffffffffu, vote); }
 STRATA_INLINE void warp_barrier() { __syncwarp(); }
+STRATA_INLINE int lowest_bit(u32 bits) { return __ffs(bits) - 1; }
 STRATA_INLINE int population(u32 bits) { return __popc(bits); }
 
 #ifdef STRATA_PLAIN_READS
@@ -176,20 +199,33 @@ STRATA_INLINE void release_next_kernel() {
 // Memory that another block of the running launch wrote, and what makes this thread's writes visible to other blocks before later ones.
 #ifdef STRATA_EMULATED
 STRATA_INLINE float read_fresh(const float* p) { return *p; }
+STRATA_INLINE int read_fresh(const int* p) { return *p; }
+STRATA_INLINE void read_fresh_four(const float* p, float* v) { memcpy(v, p, 16); }
 STRATA_INLINE void publish() {}
-STRATA_INLINE int twice() { return 2; }
+STRATA_INLINE int arrive(int* counter) { return atomicAdd(counter, 1); }
 #else
 STRATA_INLINE float read_fresh(const float* p) {
     float value;
     asm volatile("ld.global.cg.f32 %0, [%1];" : "=f"(value) : "l"(p) : "memory");
     return value;
 }
+STRATA_INLINE int read_fresh(const int* p) {
+    int value;
+    asm volatile("ld.global.cg.s32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    return value;
+}
+STRATA_INLINE void read_fresh_four(const float* p, float* v) {
+    asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
+                 : "l"(p)
+                 : "memory");
+}
 STRATA_INLINE void publish() { __threadfence(); }
-// Two, which the compiler does not know.
-STRATA_INLINE int twice() {
-    int n;
-    asm volatile("mov.u32 %0, 2;" : "=r"(n));
-    return n;
+// How often that was called before; this thread's writes so far are seen by who comes later.
+STRATA_INLINE int arrive(int* counter) {
+    int before;
+    asm volatile("atom.acq_rel.gpu.global.add.s32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
+    return before;
 }
 #endif
 
@@ -256,10 +292,24 @@ STRATA_INLINE float power_of_two(float x) {
 #endif
 }
 
-// How a pair of a head's values turns at a position.
+// 1 / sqrt(x) but for its last bit.
+STRATA_INLINE float inverse_root(float x) {
+#ifdef STRATA_EMULATED
+    return 1.0f / sqrtf(x);
+#else
+    return rsqrtf(x);
+#endif
+}
+
+// How a pair of a head's values turns at a position. The angle is brought near zero in float64; what the card's own sine is wrong by there is below 2^-20.
 STRATA_INLINE void turn_of(int position, double frequency, float magnitude, float& sine, float& cosine) {
     double angle = position * frequency;
     angle -= rint(angle * 0.15915494309189535) * 6.283185307179586;
+#ifdef STRATA_EMULATED
     sine = sinf((float)angle) * magnitude;
     cosine = cosf((float)angle) * magnitude;
+#else
+    sine = __sinf((float)angle) * magnitude;
+    cosine = __cosf((float)angle) * magnitude;
+#endif
 }

@@ -168,6 +168,11 @@ void load_matrices(uint32_t out[4], const void* shared);
 void load_matrices_transposed(uint32_t out[4], const void* shared);
 void multiply_bf16(float c[4], const uint32_t a[4], uint32_t b0, uint32_t b1);
 void multiply_f16(float c[4], const uint32_t a[4], uint32_t b0, uint32_t b1);
+void multiply_bytes_of(bool a_signed, bool b_signed, int c[4], const uint32_t a[4], uint32_t b0, uint32_t b1);
+template <bool A_SIGNED, bool B_SIGNED>
+inline void multiply_bytes(int c[4], const uint32_t a[4], uint32_t b0, uint32_t b1) {
+    multiply_bytes_of(A_SIGNED, B_SIGNED, c, a, b0, b1);
+}
 
 template <class T>
 inline T exchange_xor(T value, int distance) {
@@ -191,6 +196,7 @@ STRATA_INLINE_EMULATED void warp_barrier() {
     int nothing = 0;
     emulator::exchange(&nothing, sizeof(int));
 }
+STRATA_INLINE_EMULATED int lowest_bit(uint32_t bits) { return __builtin_ctz(bits); }
 STRATA_INLINE_EMULATED int population(uint32_t bits) { return __builtin_popcount(bits); }
 
 // The sum and the largest of a warp's values, in one exchange instead of five.

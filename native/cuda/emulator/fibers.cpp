@@ -306,7 +306,32 @@ void multiply(float c[4], const uint32_t a[4], uint32_t b0, uint32_t b1) {
     }
 }
 
+// A lane's bytes of both operands.
+struct ByteOperands {
+    uint32_t a[4], b[2];
+};
+static_assert(sizeof(ByteOperands) <= STRIDE);
+
+int byte_of(uint32_t word, int i, bool with_sign) {
+    uint32_t byte = word >> (8 * i) & 255u;
+    return with_sign ? (int)(int8_t)byte : (int)byte;
+}
+
 }  // namespace
+
+void multiply_bytes_of(bool a_signed, bool b_signed, int c[4], const uint32_t a[4], uint32_t b0, uint32_t b1) {
+    ByteOperands mine{{a[0], a[1], a[2], a[3]}, {b0, b1}};
+    const unsigned char* all = exchange(&mine, sizeof mine);
+    int lane = thread_index.x & 31;
+    for (int i = 0; i < 4; i++) {
+        int row = lane / 4 + 8 * (i / 2), column = 2 * (lane % 4) + i % 2;
+        for (int k = 0; k < 32; k++) {
+            const ByteOperands left = lane_value<ByteOperands>(all, 4 * (row % 8) + k % 16 / 4);
+            const ByteOperands right = lane_value<ByteOperands>(all, 4 * column + k % 16 / 4);
+            c[i] += byte_of(left.a[row / 8 + 2 * (k / 16)], k % 4, a_signed) * byte_of(right.b[k / 16], k % 4, b_signed);
+        }
+    }
+}
 
 void load_matrices(uint32_t out[4], const void* shared) { load(out, shared, false); }
 void load_matrices_transposed(uint32_t out[4], const void* shared) { load(out, shared, true); }

@@ -212,7 +212,6 @@ public final class CudaBackend implements Backend {
     @Override
     public LayerState.Recurrent recurrent(DeltaShape shape, int slots) {
         ops.memoryMade();
-        ops.forms().recurrentLayers();
         return new CudaStates.Recurrent(states, shape, slots);
     }
 

@@ -40,7 +40,6 @@ final class CudaOps implements Ops, AutoCloseable {
     private final CommitRecord commit;
     private final RopeTables ropes;
     private final HeldStates held = new HeldStates();
-    private final DecodeForms forms;
     private final CudaPasses passes;
     private final Kernel nothing;
     private final SampleKernels samples;
@@ -79,14 +78,15 @@ final class CudaOps implements Ops, AutoCloseable {
         this.nothing = kernels.get("nothing");
         this.types = new StoredTypes(kernels);
         this.activations = new Activations(launcher, scratch, kernels);
-        this.forms = new DecodeForms(options);
+        DecodeForms forms = new DecodeForms(options);
         this.passes = new CudaPasses(
-                device, stream, launcher, scratch, step, chunk, held, activations, options, forms);
+                device, stream, launcher, scratch, step, chunk, held, activations, options);
         int processors = device.multiprocessors();
         // Behind what the kernels declare themselves.
         int sharedBytes = device.sharedMemoryOfABlock() - (8 << 10);
-        this.decodeProducts = new DecodeProducts(launcher, scratch, kernels, types, forms, sharedBytes);
-        this.decodeExperts = new DecodeExperts(launcher, scratch, kernels, types, decodeProducts, sharedBytes);
+        RowDecode rowDecode = new RowDecode(launcher, kernels, sharedBytes, processors);
+        this.decodeProducts = new DecodeProducts(launcher, scratch, kernels, types, forms, rowDecode, sharedBytes);
+        this.decodeExperts = new DecodeExperts(launcher, scratch, kernels, types, decodeProducts, rowDecode, sharedBytes);
         boolean groups = options.tensorCores() == TensorCores.GROUP
                 || (options.tensorCores() == TensorCores.AUTO && device.computeCapability() == 90);
         TileProducts tiles = new TileProducts(launcher, kernels, groups, processors);
@@ -117,10 +117,6 @@ final class CudaOps implements Ops, AutoCloseable {
     /** @param layer one of those that the placement places */
     void add(ExpertPlacement placement, int layer) {
         passes.add(placement, layer);
-    }
-
-    DecodeForms forms() {
-        return forms;
     }
 
     /** Memory for passes of {@code rows} rows is lent or given back. */

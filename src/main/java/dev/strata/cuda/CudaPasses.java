@@ -14,9 +14,6 @@ final class CudaPasses implements AutoCloseable {
     /** Passes of more rows have kernels that are long enough without overlapped launches. */
     private static final int MOST_OVERLAPPED_ROWS = 16;
 
-    /** Tells captured passes of the two forms apart, beside the generations of their memory. */
-    private static final int FUSED_FORM = 1 << 30;
-
     private final CudaDevice device;
     private final CudaStream stream;
     private final Launcher launcher;
@@ -26,7 +23,6 @@ final class CudaPasses implements AutoCloseable {
     private final HeldStates held;
     private final Activations activations;
     private final CudaOptions options;
-    private final DecodeForms forms;
     private final PassGraphs graphs;
     private final CudaEvent finished = CudaEvent.create();
     private final Map<ExpertPlacement, Integer> placements = new LinkedHashMap<>();
@@ -42,8 +38,7 @@ final class CudaPasses implements AutoCloseable {
             ChunkMemory chunk,
             HeldStates held,
             Activations activations,
-            CudaOptions options,
-            DecodeForms forms) {
+            CudaOptions options) {
         this.device = device;
         this.stream = stream;
         this.launcher = launcher;
@@ -53,25 +48,12 @@ final class CudaPasses implements AutoCloseable {
         this.held = held;
         this.activations = activations;
         this.options = options;
-        this.forms = forms;
         this.graphs = new PassGraphs(stream, scratch, held);
     }
 
     /** @param layer one of those that the placement places */
     void add(ExpertPlacement placement, int layer) {
         placements.merge(placement, layer + 1, Math::max);
-    }
-
-    /** Whether a layer's experts are not all on the card. */
-    private boolean missingExperts() {
-        for (Map.Entry<ExpertPlacement, Integer> placed : placements.entrySet()) {
-            for (int layer = 0; layer < placed.getValue(); layer++) {
-                if (!placed.getKey().whole(layer)) {
-                    return true;
-                }
-            }
-        }
-        return false;
     }
 
     /** Memory for passes of {@code rows} rows is lent or given back. */
@@ -119,8 +101,7 @@ final class CudaPasses implements AutoCloseable {
         }
         launcher.overlap(batch.rows() <= MOST_OVERLAPPED_ROWS && !launcher.timing());
         boolean graph = options.graphs() && !launcher.timing() && PassGraphs.suits(batch, step);
-        forms.missingExperts(missingExperts());
-        int form = forms.fused() ? FUSED_FORM : 0;
+        int form = 0;
         for (ExpertPlacement placement : placements.keySet()) {
             placement.beginPass(batch.rows(), stream);
             graph &= placement.capturable(batch.rows());

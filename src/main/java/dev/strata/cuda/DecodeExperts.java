@@ -16,13 +16,13 @@ final class DecodeExperts {
     private static final int MOST_CHOSEN = 32;
     private static final int MOST_EXPERTS = 512;
     private static final int MOST_WARPS = 32;
-    private static final int ROUTED_AT_ONCE = 4;
 
     private final Launcher launcher;
     private final Scratch scratch;
     private final StoredTypes types;
     private final DecodeProducts products;
     private final int sharedBytes;
+    private final RowDecode row;
     private final Kernel route;
     private final Kernel gateUp;
     private final Kernel down;
@@ -33,13 +33,15 @@ final class DecodeExperts {
             Kernels kernels,
             StoredTypes types,
             DecodeProducts products,
+            RowDecode row,
             int sharedBytes) {
         this.launcher = launcher;
         this.scratch = scratch;
         this.types = types;
         this.products = products;
         this.sharedBytes = sharedBytes;
-        this.route = kernels.chained("decode_route", sharedBytes);
+        this.row = row;
+        this.route = kernels.chained("decode_route", 0);
         this.gateUp = kernels.chained("decode_gate_up", sharedBytes);
         this.down = kernels.chained("decode_down", sharedBytes);
     }
@@ -47,28 +49,18 @@ final class DecodeExperts {
     boolean routes(RouterShape shape, Weight router, int rows) {
         return products.suits(rows)
                 && shape.used() <= MOST_CHOSEN
-                && shape.experts() <= MOST_EXPERTS
-                && routeBytes(router) <= sharedBytes;
-    }
-
-    /** Stored rows, then the values that they are multiplied with. */
-    private static int routeBytes(Weight router) {
-        return DecodeShapes.aligned(ROUTED_AT_ONCE * DecodeShapes.slot(router.rowBytes()))
-                + 128 * DecodeShapes.groups(router.inputs());
+                && shape.experts() <= MOST_EXPERTS;
     }
 
     /** Norm, router product and choice; {@code in.scratch()} gets the normed rows where there is a norm. */
     void route(RouterShape shape, Weight router, NormedRows in, Tensor logits, Routing routing) {
         Tensor rows = in.rows();
-        int slot = DecodeShapes.slot(router.rowBytes());
         long arrivals = scratch.zeroed("arrivals at routers", 4L * DecodeShapes.MOST_ROWS);
         launcher.begin()
                 .address(router.address())
                 .address(router.rowBytes())
                 .integer(types.code(router.type()))
                 .real(router.scale())
-                .integer(slot)
-                .integer(DecodeShapes.aligned(ROUTED_AT_ONCE * slot))
                 .tensor(rows)
                 .tensor(in.weight())
                 .real(in.epsilon())
@@ -83,12 +75,12 @@ final class DecodeExperts {
                 .address(routing.ids().address())
                 .tensor(routing.weights())
                 .launch(
-                        route,
-                        Math.ceilDiv(shape.experts(), ROUTED_AT_ONCE),
+                        rows.rows() == 1 && row.routes(shape, router) ? row.route(router.type()) : route,
+                        shape.experts(),
                         rows.rows(),
                         1,
-                        32 * ROUTED_AT_ONCE,
-                        routeBytes(router));
+                        256,
+                        0);
     }
 
     /** Shared memory of one expert's gate and up tiles behind the activations. */
@@ -107,11 +99,19 @@ final class DecodeExperts {
         return DecodeShapes.hasOffset(gate) || DecodeShapes.hasOffset(up);
     }
 
+    /** Whether both products want the activations in the same form. */
+    private static boolean oneForm(QuantType gate, QuantType up) {
+        return DecodeShapes.exact(gate) == DecodeShapes.exact(up);
+    }
+
     /** Whether {@link #gateUp} can take the layer. */
     boolean gates(ExpertLayout layout, @Nullable SharedExpert shared, int rows) {
         int columns = layout.hidden();
         int tileAt = layout(columns, true).tileAt();
         return products.suits(rows)
+                && oneForm(layout.gateType(), layout.upType())
+                && (shared == null
+                        || oneForm(shared.gate().type(), shared.up().type()))
                 && gateUpBytes(tileAt, layout.gateType(), layout.upType(), columns) <= sharedBytes
                 && (shared == null
                         || gateUpBytes(tileAt, shared.gate().type(), shared.up().type(), columns) <= sharedBytes);
@@ -119,10 +119,10 @@ final class DecodeExperts {
 
     /** Whether {@link #down} can take the layer. */
     boolean sums(ExpertLayout layout, @Nullable SharedExpert shared, int used, int rows) {
-        int warps = used + (shared == null ? 0 : 1);
+        int experts = used + (shared == null ? 0 : 1);
         return products.suits(rows)
-                && warps <= MOST_WARPS
-                && (long) warps * downLayout(layout, shared).bytes() <= sharedBytes;
+                && experts <= MOST_WARPS
+                && (long) experts * downLayout(layout, shared).bytes() <= sharedBytes;
     }
 
     /** silu(gate x) * (up x) of every pair of the experts in the range, float32 [pairs, intermediate], and of the shared expert. */
@@ -172,7 +172,9 @@ final class DecodeExperts {
                 .tensor(shared == null ? null : shared.scalarGate())
                 .address(shared == null ? 0 : sharedFactors())
                 .launch(
-                        gateUp,
+                        rows == 1 && first == 0 && number == layout.experts() && RowDecode.gates(layout, shared)
+                                ? row.gateUp(layout.gateType())
+                                : gateUp,
                         Math.ceilDiv(widest, DecodeShapes.OUTPUTS),
                         pairs + (shared == null ? 0 : rows),
                         1,
@@ -221,7 +223,7 @@ final class DecodeExperts {
         return scratch.address("shared expert factors of few rows", 4L * DecodeShapes.MOST_ROWS);
     }
 
-    /** Offsets of activations and their sums (0: none) in the shared memory of a warp, and its bytes. */
+    /** Offsets of activations and their sums (0: none) in the shared memory of an expert, and its bytes. */
     private record DownLayout(int xAt, int sumsAt, int bytes) {}
 
     private static DownLayout downLayout(ExpertLayout layout, @Nullable SharedExpert shared) {
@@ -238,7 +240,7 @@ final class DecodeExperts {
                 tile, sums ? end : 0, DecodeShapes.aligned(end + (sums ? 4 * DecodeShapes.groups(columns) : 0)));
     }
 
-    /** The weighted sum of the down products over every row's experts and the shared one, added to a residual. */
+    /** The weighted sum of the down products over every row's experts and the shared one, added to a residual; comes right behind {@link #gateUp}. */
     void down(
             ExpertLayout layout,
             long table,
@@ -256,12 +258,13 @@ final class DecodeExperts {
                 values,
                 into.inject() == null ? ProductMode.ADD : ProductMode.INJECT,
                 into.rows(),
-                into.inject());
+                into.inject(),
+                true);
     }
 
     /** The weighted sum of the down products over every row's experts; those without a blob in the table add nothing. */
     void downRows(ExpertLayout layout, long table, Routing routing, int rows, long values, Tensor out) {
-        down(layout, table, null, routing, rows, values, ProductMode.STORE, out, null);
+        down(layout, table, null, routing, rows, values, ProductMode.STORE, out, null, false);
     }
 
     private void down(
@@ -273,16 +276,21 @@ final class DecodeExperts {
             long values,
             ProductMode mode,
             Tensor target,
-            @Nullable Tensor inject) {
+            @Nullable Tensor inject,
+            boolean early) {
         DownLayout where = downLayout(layout, shared);
-        int warps = routing.used() + (shared == null ? 0 : 1);
+        int experts = routing.used() + (shared == null ? 0 : 1);
+        boolean one = rows == 1 && early && RowDecode.sums(layout, shared, experts);
+        int each = Math.clamp(MOST_WARPS / experts, 1, 2);
         int columns = layout.intermediate();
         launcher.begin()
                 .address(table)
                 .address(routing.ids().address())
                 .tensor(routing.weights())
                 .integer(routing.used())
-                .integer(shared == null ? 0 : 1);
+                .integer(shared == null ? 0 : 1)
+                .integer(each)
+                .flag(early);
         for (int i = 0; i < 2; i++) {
             if (i == 1 && shared != null) {
                 downMatrix(
@@ -312,12 +320,12 @@ final class DecodeExperts {
                 .integer(where.sumsAt())
                 .tensor(target)
                 .launch(
-                        down,
+                        one ? row.down(layout.downType()) : down,
                         Math.ceilDiv(layout.hidden(), DecodeShapes.OUTPUTS),
                         rows,
                         1,
-                        32 * warps,
-                        warps * where.bytes());
+                        32 * experts * each,
+                        experts * where.bytes());
     }
 
     private void downMatrix(long offset, long tail, QuantType type, int columns, float scale) {

@@ -18,6 +18,7 @@ final class DecodeProducts {
     private final StoredTypes types;
     private final DecodeForms forms;
     private final int sharedBytes;
+    private final RowDecode row;
     private final Kernel products;
     private final Kernel hyper;
 
@@ -28,12 +29,14 @@ final class DecodeProducts {
             Kernels kernels,
             StoredTypes types,
             DecodeForms forms,
+            RowDecode row,
             int sharedBytes) {
         this.launcher = launcher;
         this.scratch = scratch;
         this.types = types;
         this.forms = forms;
         this.sharedBytes = sharedBytes;
+        this.row = row;
         this.hyper = kernels.chained("decode_hyper", sharedBytes);
         this.products = kernels.chained("decode_products", sharedBytes);
     }
@@ -139,6 +142,10 @@ final class DecodeProducts {
 
     /** residual streams += inject * W in. */
     void inject(Weight weight, Tensor in, Tensor injections, Tensor residual) {
+        if (in.rows() == 1 && row.fits(weight)) {
+            one(weight, in, residual, ProductMode.INJECT, weight.scale(), injections.address(), injections.columns());
+            return;
+        }
         Layout layout = begin(new Weight[] {weight}, in.rows());
         for (int i = 0; i < MOST; i++) {
             matrix(weight, residual, 0, ProductMode.INJECT, weight.scale());
@@ -148,6 +155,14 @@ final class DecodeProducts {
 
     /** outs[i] = weights[i] in, for matrices that {@link #fits} said yes to. */
     void multiply(Weight[] weights, NormedRows in, Tensor[] outs) {
+        if (in.rows().rows() == 1 && row.fits(weights)) {
+            float[] scales = new float[weights.length];
+            for (int i = 0; i < weights.length; i++) {
+                scales[i] = weights[i].scale();
+            }
+            row.multiply(weights, in, outs, ProductMode.STORE, scales, 0, 0);
+            return;
+        }
         Layout layout = begin(weights, in.rows().rows());
         int block = 0;
         for (int i = 0; i < MOST; i++) {
@@ -160,11 +175,27 @@ final class DecodeProducts {
 
     /** out = mode(scale * W in). */
     void multiply(Weight weight, Tensor in, Tensor out, ProductMode mode, float scale, long factors) {
+        if (in.rows() == 1 && row.fits(weight)) {
+            one(weight, in, out, mode, scale, factors, 0);
+            return;
+        }
         Layout layout = begin(new Weight[] {weight}, in.rows());
         for (int i = 0; i < MOST; i++) {
             matrix(weight, out, 0, mode, scale);
         }
         launch(layout, 1, NormedRows.plain(in), 1, factors, 0, 0, blocks(weight));
+    }
+
+    private void one(
+            Weight weight, Tensor in, Tensor out, ProductMode mode, float scale, long factors, int streams) {
+        row.multiply(
+                new Weight[] {weight},
+                NormedRows.plain(in),
+                new Tensor[] {out},
+                mode,
+                new float[] {scale},
+                factors,
+                streams);
     }
 
     private Layout begin(Weight[] weights, int rows) {

@@ -18,7 +18,7 @@ final class DecodeShapes {
 
     private DecodeShapes() {}
 
-    /** Float16 values from one activation row to the next: rows of a tile lie in different banks. */
+    /** Values of two bytes from one activation row to the next: rows of a tile lie in different banks. */
     static int stride(int columns) {
         return Math.ceilDiv(columns, 64) * 64 + 16;
     }
@@ -54,6 +54,14 @@ final class DecodeShapes {
     /** Whether a type's weights have an offset, for which sums of activations are needed. */
     static boolean hasOffset(QuantType type) {
         return type == QuantType.Q4_K || type == QuantType.Q5_K;
+    }
+
+    /** Whether products with a type are made of bytes, exactly: the rule of decode.cuh. */
+    static boolean exact(QuantType type) {
+        return switch (type) {
+            case Q8_0, Q4_0, IQ4_NL, MXFP4, Q4_K, Q5_K, IQ4_XS -> true;
+            default -> false;
+        };
     }
 
     static int aligned(int bytes) {

@@ -7,14 +7,11 @@ import org.junit.jupiter.api.Test;
 
 class DecodeFormsTest {
     @Test
-    void plainModelsWithAllExpertsUseSeparateKernels() {
-        DecodeForms forms = new DecodeForms(CudaOptions.defaults());
-        assertFalse(forms.fused());
-        forms.missingExperts(true);
-        assertTrue(forms.fused());
-        forms.missingExperts(false);
-        forms.recurrentLayers();
-        assertTrue(forms.fused());
+    void fusedKernelsAreUsedUnlessOneOrderOfSummationIs() {
+        CudaOptions options = CudaOptions.defaults();
+        assertTrue(new DecodeForms(options).fused());
+        assertFalse(new DecodeForms(options.withDeterministic(true)).fused());
+        assertFalse(new DecodeForms(options.withPrecision(Precision.F32)).fused());
     }
 
     @Test

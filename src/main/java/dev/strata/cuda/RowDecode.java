@@ -1,0 +1,198 @@
+package dev.strata.cuda;
+
+import dev.strata.device.ExpertLayout;
+import dev.strata.device.NormedRows;
+import dev.strata.device.RouterShape;
+import dev.strata.device.SharedExpert;
+import dev.strata.device.Tensor;
+import dev.strata.device.Weight;
+import dev.strata.format.QuantType;
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Which kernels of row.cu take the work of a pass of one row, and how products are launched with them. */
+final class RowDecode {
+    private static final int MOST_MATRICES = 4;
+    private static final int MOST_COLUMNS = 4096;
+    private static final int MOST_WIDE_COLUMNS = 8192;
+    private static final int MOST_TABLE = 512;
+    private static final int MOST_PAIRS_OF_WARPS = 16;
+
+    /** Blocks of one multiprocessor that go through many tiles, and the shared memory that they may take. */
+    private static final int MOST_BLOCKS = 4;
+
+    private static final int BYTES_OF_BLOCKS = 190 << 10;
+
+    private final Launcher launcher;
+    private final Kernels kernels;
+    private final int sharedBytes;
+    private final int processors;
+    private final Map<String, Kernel> found = new HashMap<>();
+
+    /**
+     * @param sharedBytes the most that a block may ask for
+     * @param processors multiprocessors of the card
+     */
+    RowDecode(Launcher launcher, Kernels kernels, int sharedBytes, int processors) {
+        this.launcher = launcher;
+        this.kernels = kernels;
+        this.sharedBytes = sharedBytes;
+        this.processors = processors;
+    }
+
+    private Kernel kernel(String name, QuantType type) {
+        return found.computeIfAbsent(
+                name + type.name().toLowerCase(Locale.ROOT), key -> kernels.chained(key, sharedBytes));
+    }
+
+    Kernel route(QuantType type) {
+        return kernel("row_route_", type);
+    }
+
+    Kernel gateUp(QuantType type) {
+        return kernel("row_gate_up_", type);
+    }
+
+    Kernel down(QuantType type) {
+        return kernel("row_down_", type);
+    }
+
+    private static boolean whole(int columns, int most) {
+        return columns % 32 == 0 && columns <= most;
+    }
+
+    boolean routes(RouterShape shape, Weight router) {
+        return whole(router.inputs(), MOST_COLUMNS)
+                && shape.experts() <= MOST_TABLE
+                && switch (router.type()) {
+                    case F32, F16, BF16, Q8_0 -> true;
+                    default -> false;
+                };
+    }
+
+    /** Whether one row's gate and up products are of one type, those of the shared expert too. */
+    static boolean gates(ExpertLayout layout, @Nullable SharedExpert shared) {
+        QuantType type = layout.gateType();
+        return whole(layout.hidden(), MOST_COLUMNS)
+                && layout.experts() <= MOST_TABLE
+                && layout.upType() == type
+                && (shared == null
+                        || (shared.gate().type() == type && shared.up().type() == type));
+    }
+
+    /** Whether one row's down products are of one type, the shared expert's too. */
+    static boolean sums(ExpertLayout layout, @Nullable SharedExpert shared, int experts) {
+        return experts <= MOST_PAIRS_OF_WARPS
+                && layout.intermediate() % 32 == 0
+                && (shared == null
+                        || (shared.down().type() == layout.downType() && shared.down().inputs() % 32 == 0));
+    }
+
+    private record Layout(int slot, int sumsAt, int tileAt) {
+        int tileBytes() {
+            return DecodeShapes.OUTPUTS * slot;
+        }
+
+        static Layout of(Weight weight) {
+            int end = 2 * DecodeShapes.stride(weight.inputs());
+            boolean sums = DecodeShapes.hasOffset(weight.type());
+            return new Layout(
+                    DecodeShapes.slot(weight.rowBytes()),
+                    sums ? end : 0,
+                    DecodeShapes.aligned(end + (sums ? 4 * DecodeShapes.groups(weight.inputs()) : 0)));
+        }
+    }
+
+    /** Whether {@link #multiply} takes these matrices, which have the same columns. */
+    boolean fits(Weight... weights) {
+        for (Weight weight : weights) {
+            Layout layout = Layout.of(weight);
+            if (!whole(weight.inputs(), MOST_WIDE_COLUMNS)
+                    || weight.rowBytes() > 1 << 20
+                    || layout.tileAt() + 2 * layout.tileBytes() > sharedBytes) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /**
+     * outs[i] = mode(weights[i] in), one launch for every type and four matrices.
+     *
+     * @param factors device address of the factors that some modes want, and how many residual streams they are for
+     */
+    void multiply(
+            Weight[] weights, NormedRows in, Tensor[] outs, ProductMode mode, float[] scales, long factors, int streams) {
+        boolean[] done = new boolean[weights.length];
+        int[] chosen = new int[MOST_MATRICES];
+        for (int i = 0; i < weights.length; i++) {
+            int count = 0;
+            for (int j = i; j < weights.length && count < MOST_MATRICES; j++) {
+                if (!done[j] && weights[j].type() == weights[i].type()) {
+                    done[j] = true;
+                    chosen[count++] = j;
+                }
+            }
+            if (count > 0) {
+                launch(weights, outs, mode, scales, chosen, count, in, factors, streams);
+            }
+        }
+    }
+
+    private void launch(
+            Weight[] weights,
+            Tensor[] outs,
+            ProductMode mode,
+            float[] scales,
+            int[] chosen,
+            int count,
+            NormedRows in,
+            long factors,
+            int streams) {
+        Weight first = weights[chosen[0]];
+        Layout layout = Layout.of(first);
+        int tiles = 0;
+        launcher.begin();
+        for (int i = 0; i < MOST_MATRICES; i++) {
+            int which = chosen[Math.min(i, count - 1)];
+            Weight weight = weights[which];
+            launcher.address(weight.address())
+                    .tensor(outs[which])
+                    .integer((int) weight.rowBytes())
+                    .integer(weight.outputs())
+                    .integer(tiles)
+                    .integer(mode.code())
+                    .real(scales[which])
+                    .integer(0);
+            if (i < count) {
+                tiles += Math.ceilDiv(weight.outputs(), DecodeShapes.OUTPUTS);
+            }
+        }
+        int columns = first.inputs();
+        // A multiprocessor with one block does better with a large one.
+        boolean wide = columns > MOST_COLUMNS || (tiles <= processors && columns > MOST_COLUMNS / 2);
+        int two = layout.tileAt() + 2 * layout.tileBytes();
+        int blocks = Math.min(tiles, processors * Math.clamp(BYTES_OF_BLOCKS / two, 1, wide ? 2 : MOST_BLOCKS));
+        launcher.integer(count)
+                .integer(tiles)
+                .tensor(in.rows())
+                .tensor(in.weight())
+                .real(in.epsilon())
+                .integer(columns)
+                .integer(layout.slot())
+                .integer(layout.sumsAt())
+                .integer(layout.tileAt())
+                .address(factors)
+                .integer(streams)
+                .integer(0)
+                .launch(
+                        kernel(wide ? "row_products_wide_" : "row_products_", first.type()),
+                        blocks,
+                        1,
+                        1,
+                        wide ? 512 : 256,
+                        blocks < tiles ? two : layout.tileAt() + layout.tileBytes());
+    }
+}
