@@ -79,14 +79,14 @@ final class CudaOps implements Ops, AutoCloseable {
         this.types = new StoredTypes(kernels);
         this.activations = new Activations(launcher, scratch, kernels);
         DecodeForms forms = new DecodeForms(options);
-        this.passes = new CudaPasses(
-                device, stream, launcher, scratch, step, chunk, held, activations, options);
+        this.passes = new CudaPasses(device, stream, launcher, scratch, step, chunk, held, activations, options);
         int processors = device.multiprocessors();
         // Behind what the kernels declare themselves.
         int sharedBytes = device.sharedMemoryOfABlock() - (8 << 10);
         RowDecode rowDecode = new RowDecode(launcher, kernels, sharedBytes, processors);
         this.decodeProducts = new DecodeProducts(launcher, scratch, kernels, types, forms, rowDecode, sharedBytes);
-        this.decodeExperts = new DecodeExperts(launcher, scratch, kernels, types, decodeProducts, rowDecode, sharedBytes);
+        this.decodeExperts =
+                new DecodeExperts(launcher, scratch, kernels, types, decodeProducts, rowDecode, sharedBytes);
         boolean groups = options.tensorCores() == TensorCores.GROUP
                 || (options.tensorCores() == TensorCores.AUTO && device.computeCapability() == 90);
         TileProducts tiles = new TileProducts(launcher, kernels, groups, processors);

@@ -47,9 +47,7 @@ final class DecodeExperts {
     }
 
     boolean routes(RouterShape shape, Weight router, int rows) {
-        return products.suits(rows)
-                && shape.used() <= MOST_CHOSEN
-                && shape.experts() <= MOST_EXPERTS;
+        return products.suits(rows) && shape.used() <= MOST_CHOSEN && shape.experts() <= MOST_EXPERTS;
     }
 
     /** Norm, router product and choice; {@code in.scratch()} gets the normed rows where there is a norm. */
@@ -110,8 +108,7 @@ final class DecodeExperts {
         int tileAt = layout(columns, true).tileAt();
         return products.suits(rows)
                 && oneForm(layout.gateType(), layout.upType())
-                && (shared == null
-                        || oneForm(shared.gate().type(), shared.up().type()))
+                && (shared == null || oneForm(shared.gate().type(), shared.up().type()))
                 && gateUpBytes(tileAt, layout.gateType(), layout.upType(), columns) <= sharedBytes
                 && (shared == null
                         || gateUpBytes(tileAt, shared.gate().type(), shared.up().type(), columns) <= sharedBytes);

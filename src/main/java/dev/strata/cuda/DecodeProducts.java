@@ -186,8 +186,7 @@ final class DecodeProducts {
         launch(layout, 1, NormedRows.plain(in), 1, factors, 0, 0, blocks(weight));
     }
 
-    private void one(
-            Weight weight, Tensor in, Tensor out, ProductMode mode, float scale, long factors, int streams) {
+    private void one(Weight weight, Tensor in, Tensor out, ProductMode mode, float scale, long factors, int streams) {
         row.multiply(
                 new Weight[] {weight},
                 NormedRows.plain(in),

@@ -87,7 +87,8 @@ final class RowDecode {
         return experts <= MOST_PAIRS_OF_WARPS
                 && layout.intermediate() % 32 == 0
                 && (shared == null
-                        || (shared.down().type() == layout.downType() && shared.down().inputs() % 32 == 0));
+                        || (shared.down().type() == layout.downType()
+                                && shared.down().inputs() % 32 == 0));
     }
 
     private record Layout(int slot, int sumsAt, int tileAt) {
@@ -124,7 +125,13 @@ final class RowDecode {
      * @param factors device address of the factors that some modes want, and how many residual streams they are for
      */
     void multiply(
-            Weight[] weights, NormedRows in, Tensor[] outs, ProductMode mode, float[] scales, long factors, int streams) {
+            Weight[] weights,
+            NormedRows in,
+            Tensor[] outs,
+            ProductMode mode,
+            float[] scales,
+            long factors,
+            int streams) {
         boolean[] done = new boolean[weights.length];
         int[] chosen = new int[MOST_MATRICES];
         for (int i = 0; i < weights.length; i++) {

@@ -28,6 +28,7 @@ public final class ConstraintFactory {
     private static final int KEPT = 64;
     /** Masks kept for all schemas together; one is 19 kB for 150,000 tokens. */
     private static final int KEPT_MASKS = 8_000;
+
     private static final ObjectMapper MAPPER =
             new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
 

@@ -94,7 +94,9 @@ final class CountedTokens {
         if (most > DENSE) {
             for (int index = 0; index < rare.length; index++) {
                 int token = rare[index];
-                if (rareCounts[index] >= least && rareCounts[index] <= most && (others[token >> 6] >>> token & 1) != 0) {
+                if (rareCounts[index] >= least
+                        && rareCounts[index] <= most
+                        && (others[token >> 6] >>> token & 1) != 0) {
                     mask[token >> 6] |= 1L << token;
                 }
             }

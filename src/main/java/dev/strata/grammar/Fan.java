@@ -12,12 +12,8 @@ package dev.strata.grammar;
 record Fan(long low, long high, GrammarMachine.State[] targets, long[] lows, long[] highs) {
     static final Fan NONE = new Fan(0, 0, new GrammarMachine.State[0], new long[0], new long[0]);
 
-    private static final long LOW_OF_STRINGS = ~(1L << Characters.CONTROL
-            | 1L << '\t'
-            | 1L << '\n'
-            | 1L << '\r'
-            | 1L << '"'
-            | 1L << Characters.MALFORMED);
+    private static final long LOW_OF_STRINGS =
+            ~(1L << Characters.CONTROL | 1L << '\t' | 1L << '\n' | 1L << '\r' | 1L << '"' | 1L << Characters.MALFORMED);
     private static final long HIGH_OF_STRINGS = ~(1L << '\\');
 
     /** All characters that a JSON string holds as they are, to one state. */

@@ -25,7 +25,8 @@ final class FanMaker {
         for (int value = 0; value <= 0xF4; value++) {
             int kind = Characters.classOf(value);
             GrammarMachine.State behind = state.reads(value) ? behindCharacter(state, value) : machine.dead();
-            byClass[kind] = behind == null || byClass[kind] != null && byClass[kind] != behind ? machine.dead() : behind;
+            byClass[kind] =
+                    behind == null || byClass[kind] != null && byClass[kind] != behind ? machine.dead() : behind;
         }
         GrammarMachine.State[] targets = new GrammarMachine.State[Characters.CLASSES];
         long[] lows = new long[Characters.CLASSES];

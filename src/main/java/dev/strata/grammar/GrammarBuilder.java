@@ -207,7 +207,6 @@ final class GrammarBuilder {
     Automaton build(int start) {
         boolean[] endings = new boolean[ranges.count()];
         ends.stream().forEach(node -> endings[node] = true);
-        return Soundness.check(
-                new Automaton(start, ranges.lists(), empty.lists(), calls.lists(), endings, character));
+        return Soundness.check(new Automaton(start, ranges.lists(), empty.lists(), calls.lists(), endings, character));
     }
 }

@@ -84,8 +84,7 @@ public final class GrammarVocabulary {
             if (interior.quote() == bytes.length - 1) {
                 set(quoteLast, token);
             } else if (interior.quote() >= 0) {
-                quotes.add(new TokenTrie.Entry(
-                        Arrays.copyOfRange(bytes, interior.quote() + 1, bytes.length), token));
+                quotes.add(new TokenTrie.Entry(Arrays.copyOfRange(bytes, interior.quote() + 1, bytes.length), token));
             }
         }
         for (long[] tokens : without) {

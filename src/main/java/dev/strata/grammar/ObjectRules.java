@@ -64,11 +64,7 @@ final class ObjectRules {
 
         private final int close = builder.node();
 
-        private Body(
-                List<String> names,
-                List<String> forbidden,
-                Set<String> required,
-                @Nullable JsonNode others) {
+        private Body(List<String> names, List<String> forbidden, Set<String> required, @Nullable JsonNode others) {
             this.names = names;
             this.forbidden = forbidden;
             this.required = required;

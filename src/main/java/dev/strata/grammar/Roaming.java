@@ -70,8 +70,7 @@ record Roaming(long low, long high, long deadLow, long deadHigh, int run, boolea
         }
 
         /** Follows the characters from the start; null when there have to be fewer of them. */
-        private @Nullable Roaming attempt(
-                GrammarMachine machine, GrammarMachine.State start) {
+        private @Nullable Roaming attempt(GrammarMachine machine, GrammarMachine.State start) {
             List<GrammarMachine.State> seen = new ArrayList<>(List.of(start));
             List<GrammarMachine.State> level = List.of(start);
             boolean back = false;
@@ -92,7 +91,8 @@ record Roaming(long low, long high, long deadLow, long deadHigh, int run, boolea
                             back = true;
                             continue;
                         }
-                        if (seen.stream().anyMatch(target::reads) || next.stream().anyMatch(target::reads)) {
+                        if (seen.stream().anyMatch(target::reads)
+                                || next.stream().anyMatch(target::reads)) {
                             // What is found for the other state holds here too; but more may be read on the way.
                             back = true;
                             readLow = -1;
@@ -117,7 +117,8 @@ record Roaming(long low, long high, long deadLow, long deadHigh, int run, boolea
                 }
                 seen.addAll(next);
                 boolean ends = !back && next.stream().noneMatch(state -> machine.readsAny(state, low, high));
-                boolean goOn = next.stream().allMatch(state -> machine.fan(state).missing(low, high) == 0);
+                boolean goOn =
+                        next.stream().allMatch(state -> machine.fan(state).missing(low, high) == 0);
                 if (ends || !goOn || seen.size() > MOST_STATES) {
                     return roaming(run + 1, ends);
                 }

@@ -194,13 +194,16 @@ final class SchemaCompiler {
             listed |= one.equals(value);
         }
         if (!listed || !types.isEmpty() && !isOfType(value, types)) {
-            throw new GrammarException("\"const\": " + value + " is not of the \"type\", or not in the \"enum\", beside it");
+            throw new GrammarException(
+                    "\"const\": " + value + " is not of the \"type\", or not in the \"enum\", beside it");
         }
         return builder.literal(from, value.toString());
     }
 
     private static boolean isOfType(JsonNode value, Set<String> types) {
-        return types.contains(typeOf(value)) || value.isNumber() && types.contains("number") || isWhole(value) && types.contains("integer");
+        return types.contains(typeOf(value))
+                || value.isNumber() && types.contains("number")
+                || isWhole(value) && types.contains("integer");
     }
 
     /** Whether a number without a fraction, as 1.0 is. */
@@ -272,8 +275,7 @@ final class SchemaCompiler {
     private int typed(int from, String type, JsonNode schema) {
         return switch (type) {
             case "null" -> builder.literal(from, "null");
-            case "boolean" ->
-                builder.words(from, List.of("true", "false"));
+            case "boolean" -> builder.words(from, List.of("true", "false"));
             case "string" -> {
                 TextAutomaton text = StringRules.of(schema);
                 yield text == null ? rules.string(from) : StringRules.quoted(builder, from, text, true);

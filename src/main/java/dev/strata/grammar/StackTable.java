@@ -95,9 +95,8 @@ final class StackTable {
         }
         visits[stack] = step;
         if (++seen > MOST_STACKS) {
-            throw new GrammarException(
-                    "more than " + MOST_STACKS
-                            + " rules could go on at one place (\"pattern\", \"anyOf\", \"properties\" or rules that overlap)");
+            throw new GrammarException("more than " + MOST_STACKS
+                    + " rules could go on at one place (\"pattern\", \"anyOf\", \"properties\" or rules that overlap)");
         }
         if (openCount == open.length) {
             open = Arrays.copyOf(open, 2 * openCount);

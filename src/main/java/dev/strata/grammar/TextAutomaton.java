@@ -42,7 +42,8 @@ final class TextAutomaton {
 
     private int node() {
         if (edges.size() >= MOST_NODES) {
-            throw new GrammarException("the rules of a string (\"pattern\", \"minLength\", \"maxLength\") are too large together");
+            throw new GrammarException(
+                    "the rules of a string (\"pattern\", \"minLength\", \"maxLength\") are too large together");
         }
         edges.add(new ArrayList<>());
         empty.add(new ArrayList<>());

@@ -58,7 +58,8 @@ final class TokenTrie {
                 nodes[4 * path[level] + 2] |= (long) node << 32;
             }
             for (int level = from; level < bytes.length; level++) {
-                // Inner nodes made for a longer token hold none of their own: their tokens begin where those of the node below do.
+                // Inner nodes made for a longer token hold none of their own: their tokens begin where those of the
+                // node below do.
                 nodes[4 * node + 2] = index;
                 nodes[4 * node + 3] = (long) level << 32 | bytes[level] & 0xFF;
                 path[level] = node++;
@@ -115,11 +116,7 @@ final class TokenTrie {
      * of them than can be read for certain: they are known already. The same of {@code behindBlank} for the rest of tokens that begin with a blank.
      */
     void collect(
-            GrammarMachine machine,
-            GrammarMachine.State start,
-            Roaming fromStart,
-            Roaming behindBlank,
-            long[] mask) {
+            GrammarMachine machine, GrammarMachine.State start, Roaming fromStart, Roaming behindBlank, long[] mask) {
         Walk walk = new Walk(machine, mask);
         walk.states[0] = start;
         for (int value = 0; value < roots.length; value++) {
@@ -178,8 +175,7 @@ final class TokenTrie {
         private boolean isKnown(int node, int level, Roaming roaming) {
             int at = 4 * node;
             if (left[level] >= 0) {
-                return (roaming.ends() || height(at) <= left[level])
-                        && roaming.decides(nodes[at], nodes[at + 1]);
+                return (roaming.ends() || height(at) <= left[level]) && roaming.decides(nodes[at], nodes[at + 1]);
             }
             if (skip(node) - node < WIDE) {
                 return false;

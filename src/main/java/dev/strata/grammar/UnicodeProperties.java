@@ -43,7 +43,20 @@ final class UnicodeProperties {
             Map.entry("Co", Character.PRIVATE_USE),
             Map.entry("Cn", Character.UNASSIGNED));
     private static final Map<String, String> LONG_NAMES = Map.of(
-            "Letter", "L", "Mark", "M", "Number", "N", "Punctuation", "P", "Symbol", "S", "Separator", "Z", "Other", "C");
+            "Letter",
+            "L",
+            "Mark",
+            "M",
+            "Number",
+            "N",
+            "Punctuation",
+            "P",
+            "Symbol",
+            "S",
+            "Separator",
+            "Z",
+            "Other",
+            "C");
     private static final Map<String, IntPredicate> BINARY = Map.of(
             "Any", point -> true,
             "ASCII", point -> point < 0x80,

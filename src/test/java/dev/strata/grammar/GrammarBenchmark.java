@@ -73,8 +73,8 @@ public final class GrammarBenchmark {
                             + String.join(
                                     ",",
                                     Arrays.stream(Locale.getISOCountries())
-                                            .map(code -> "\"" + Locale.of("", code).getDisplayCountry(Locale.ENGLISH)
-                                                    + "\"")
+                                            .map(code ->
+                                                    "\"" + Locale.of("", code).getDisplayCountry(Locale.ENGLISH) + "\"")
                                             .toList())
                             + "]},\"level\":{\"type\":\"integer\",\"enum\":[1,2,3,5,8,13]},\"state\":{\"type\":\"string\",\"enum\":[\"in_progress\",\"in_review\",\"done\"]}},\"required\":[\"country\",\"level\",\"state\"]}",
                     "{\"country\": \"South Africa\", \"level\": 13, \"state\": \"in_review\"}"),
@@ -156,7 +156,11 @@ public final class GrammarBenchmark {
         System.out.println(
                 "microseconds; of each token the median of the rounds' second half; first: its first mask, a new machine each round");
         for (int index = 0; index < measured.length; index++) {
-            report(CASES.get(index), measured[index], tokenizer, CASES.get(index).name.contains(shown));
+            report(
+                    CASES.get(index),
+                    measured[index],
+                    tokenizer,
+                    CASES.get(index).name.contains(shown));
         }
     }
 
@@ -211,8 +215,7 @@ public final class GrammarBenchmark {
         long start = System.nanoTime();
         GrammarMachine machine = one.machine(vocabulary);
         double compile = (System.nanoTime() - start) / 1e3;
-        return new Round(
-                compile, run(machine, tokens, tokenizer), run(machine, tokens, tokenizer), machine.states());
+        return new Round(compile, run(machine, tokens, tokenizer), run(machine, tokens, tokenizer), machine.states());
     }
 
     /** Microseconds to put one mask on a row of logits. */

@@ -38,7 +38,8 @@ final class Grammars {
                             && !tokenizer.isControl(token)
                             && !machine.read(state, bytes).isDead();
             if (fits != ((mask[token >> 6] >>> token & 1) != 0)) {
-                throw new AssertionError((fits ? "forbidden: " : "allowed: ") + new String(bytes, StandardCharsets.UTF_8));
+                throw new AssertionError(
+                        (fits ? "forbidden: " : "allowed: ") + new String(bytes, StandardCharsets.UTF_8));
             }
         }
     }

@@ -48,7 +48,8 @@ public class HostileTest {
     private static Attack pattern(String pattern, String refused) {
         return new Attack(
                 "pattern " + pattern.substring(0, Math.min(40, pattern.length())),
-                "{\"type\":\"string\",\"pattern\":\"" + pattern.replace("\\", "\\\\").replace("\"", "\\\"") + "\"}",
+                "{\"type\":\"string\",\"pattern\":\""
+                        + pattern.replace("\\", "\\\\").replace("\"", "\\\"") + "\"}",
                 refused);
     }
 
@@ -56,13 +57,39 @@ public class HostileTest {
         String deep = "{\"type\":\"array\",\"items\":".repeat(60) + "{}" + "}".repeat(60);
         return List.of(
                 new Attack("deep", deep, ""),
-                new Attack("words", "{\"enum\":[" + repeated(2_000, ",", index -> "\"entry number " + index * 7919 % 2_000 + "\"") + "]}", ""),
-                new Attack("long words", "{\"enum\":[" + repeated(45, ",", index -> "\"" + index + "x".repeat(10_000) + "\"") + "]}", "\"enum\""),
+                new Attack(
+                        "words",
+                        "{\"enum\":[" + repeated(2_000, ",", index -> "\"entry number " + index * 7919 % 2_000 + "\"")
+                                + "]}",
+                        ""),
+                new Attack(
+                        "long words",
+                        "{\"enum\":[" + repeated(45, ",", index -> "\"" + index + "x".repeat(10_000) + "\"") + "]}",
+                        "\"enum\""),
                 pattern("(a?){400}a{400}", ""),
                 pattern(repeated(20, "", index -> "\\p{L}\\P{Lu}\\p{Script=Greek}?"), EITHER),
-                new Attack("optional", "{\"type\":\"object\",\"properties\":{" + repeated(200, ",", index -> "\"property" + index + "\":{}") + "},\"additionalProperties\":true}", ""),
-                new Attack("a name", "{\"type\":\"object\",\"properties\":{\"" + "n".repeat(5_000) + "\":{}},\"additionalProperties\":true}", ""),
-                new Attack("a chain", "{\"$ref\":\"#/$defs/d0\",\"$defs\":{" + repeated(1500, ",", index -> "\"d" + index + "\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/d" + (index + 1) + "\"}}") + ",\"d1500\":{\"type\":\"string\"}}}", ""),
+                new Attack(
+                        "optional",
+                        "{\"type\":\"object\",\"properties\":{"
+                                + repeated(200, ",", index -> "\"property" + index + "\":{}")
+                                + "},\"additionalProperties\":true}",
+                        ""),
+                new Attack(
+                        "a name",
+                        "{\"type\":\"object\",\"properties\":{\"" + "n".repeat(5_000)
+                                + "\":{}},\"additionalProperties\":true}",
+                        ""),
+                new Attack(
+                        "a chain",
+                        "{\"$ref\":\"#/$defs/d0\",\"$defs\":{"
+                                + repeated(
+                                        1500,
+                                        ",",
+                                        index ->
+                                                "\"d" + index + "\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/d"
+                                                        + (index + 1) + "\"}}")
+                                + ",\"d1500\":{\"type\":\"string\"}}}",
+                        ""),
                 new Attack("too deep", "{\"items\":".repeat(300) + "{}" + "}".repeat(300), "nested deeper"),
                 new Attack("far too deep", "{\"items\":".repeat(5000) + "{}" + "}".repeat(5000), "not JSON"),
                 pattern("(a+)+$", ""),
@@ -78,36 +105,88 @@ public class HostileTest {
                 pattern("a**", "\"pattern\""),
                 pattern("a{3,2}", "\"pattern\""),
                 pattern("a{2,", "\"pattern\""),
-                pattern("[" + repeated(30_000, "", index -> Character.toString(0x4E00 + 2 * (index % 10_000))) + "]", "\"pattern\""),
+                pattern(
+                        "[" + repeated(30_000, "", index -> Character.toString(0x4E00 + 2 * (index % 10_000))) + "]",
+                        "\"pattern\""),
                 pattern("[" + repeated(2_000, "", index -> Character.toString(0x4E00 + 2 * index)) + "]{1,2000}", ""),
                 pattern("\\p{Nonsense}", "\"pattern\""),
                 new Attack("far", "{\"type\":\"string\",\"minLength\":9000,\"maxLength\":30000}", ""),
                 new Attack("too far", "{\"type\":\"string\",\"maxLength\":2000000000}", "maxLength"),
-                new Attack("many items", "{\"type\":\"array\",\"items\":{\"type\":\"integer\"},\"minItems\":9999,\"maxItems\":10000}", ""),
+                new Attack(
+                        "many items",
+                        "{\"type\":\"array\",\"items\":{\"type\":\"integer\"},\"minItems\":9999,\"maxItems\":10000}",
+                        ""),
                 new Attack("far too many items", "{\"type\":\"array\",\"minItems\":2000000000}", "\"minItems\""),
-                new Attack("too many optional", "{\"type\":\"object\",\"properties\":{" + repeated(5000, ",", index -> "\"property" + index + "\":{}") + "}}", "\"properties\""),
+                new Attack(
+                        "too many optional",
+                        "{\"type\":\"object\",\"properties\":{"
+                                + repeated(5000, ",", index -> "\"property" + index + "\":{}") + "}}",
+                        "\"properties\""),
                 new Attack("conflicts", "{\"allOf\":[{\"type\":\"string\"},{\"enum\":[1,2]}]}", "\"enum\""),
-                new Attack("conflicting bounds", "{\"allOf\":[{\"type\":\"integer\",\"minimum\":5},{\"maximum\":4}]}", "\"minimum\""),
+                new Attack(
+                        "conflicting bounds",
+                        "{\"allOf\":[{\"type\":\"integer\",\"minimum\":5},{\"maximum\":4}]}",
+                        "\"minimum\""),
                 new Attack("conflicting constants", "{\"allOf\":[{\"const\":\"a\"},{\"const\":\"b\"}]}", "\"const\""),
                 new Attack("constant and enum", "{\"const\":\"a\",\"enum\":[\"b\"]}", "\"const\""),
                 new Attack("constant and type", "{\"const\":\"a\",\"type\":\"integer\"}", "\"const\""),
-                new Attack("choices in choices", "{\"allOf\":[" + repeated(40, ",", index -> "{\"anyOf\":[{\"minimum\":" + index + "},{\"maximum\":" + (100 + index) + "}]}") + "]}", "\"anyOf\""),
-                new Attack("many choices", "{\"anyOf\":[" + repeated(20_000, ",", index -> "{\"const\":" + index + "}") + "]}", "\"anyOf\""),
+                new Attack(
+                        "choices in choices",
+                        "{\"allOf\":["
+                                + repeated(
+                                        40,
+                                        ",",
+                                        index -> "{\"anyOf\":[{\"minimum\":" + index + "},{\"maximum\":" + (100 + index)
+                                                + "}]}")
+                                + "]}",
+                        "\"anyOf\""),
+                new Attack(
+                        "many choices",
+                        "{\"anyOf\":[" + repeated(20_000, ",", index -> "{\"const\":" + index + "}") + "]}",
+                        "\"anyOf\""),
                 new Attack("refers to itself", "{\"$ref\":\"#\"}", "\"$ref\""),
-                new Attack("refers to itself in a circle", "{\"$ref\":\"#/$defs/a\",\"$defs\":{\"a\":{\"$ref\":\"#/$defs/b\"},\"b\":{\"$ref\":\"#/$defs/a\"}}}", "\"$ref\""),
-                new Attack("a circle of merges", "{\"$ref\":\"#/$defs/a\",\"$defs\":{\"a\":{\"type\":\"string\",\"$ref\":\"#/$defs/b\"},\"b\":{\"minLength\":1,\"$ref\":\"#/$defs/a\"}}}", "\"$ref\""),
+                new Attack(
+                        "refers to itself in a circle",
+                        "{\"$ref\":\"#/$defs/a\",\"$defs\":{\"a\":{\"$ref\":\"#/$defs/b\"},\"b\":{\"$ref\":\"#/$defs/a\"}}}",
+                        "\"$ref\""),
+                new Attack(
+                        "a circle of merges",
+                        "{\"$ref\":\"#/$defs/a\",\"$defs\":{\"a\":{\"type\":\"string\",\"$ref\":\"#/$defs/b\"},\"b\":{\"minLength\":1,\"$ref\":\"#/$defs/a\"}}}",
+                        "\"$ref\""),
                 new Attack("a choice of itself", "{\"anyOf\":[{\"$ref\":\"#\"},{\"type\":\"null\"}]}", "\"$ref\""),
-                new Attack("always one more", "{\"type\":\"object\",\"properties\":{\"a\":{\"$ref\":\"#\"}},\"required\":[\"a\"]}", "\"$ref\""),
-                new Attack("one more or not", "{\"type\":\"object\",\"properties\":{\"a\":{\"anyOf\":[{\"$ref\":\"#/$defs/endless\"},{\"type\":\"null\"}]}},\"required\":[\"a\"],\"$defs\":{\"endless\":{\"type\":\"array\",\"minItems\":1,\"items\":{\"$ref\":\"#/$defs/endless\"}}}}", ""),
-                new Attack("laughs", "{\"$ref\":\"#/$defs/d0\",\"$defs\":{" + repeated(40, ",", index -> "\"d" + index + "\":{\"allOf\":[{\"$ref\":\"#/$defs/d" + (index + 1) + "\"},{\"$ref\":\"#/$defs/d" + (index + 1) + "\"}]}") + ",\"d40\":{\"type\":\"string\"}}}", "\"allOf\""),
+                new Attack(
+                        "always one more",
+                        "{\"type\":\"object\",\"properties\":{\"a\":{\"$ref\":\"#\"}},\"required\":[\"a\"]}",
+                        "\"$ref\""),
+                new Attack(
+                        "one more or not",
+                        "{\"type\":\"object\",\"properties\":{\"a\":{\"anyOf\":[{\"$ref\":\"#/$defs/endless\"},{\"type\":\"null\"}]}},\"required\":[\"a\"],\"$defs\":{\"endless\":{\"type\":\"array\",\"minItems\":1,\"items\":{\"$ref\":\"#/$defs/endless\"}}}}",
+                        ""),
+                new Attack(
+                        "laughs",
+                        "{\"$ref\":\"#/$defs/d0\",\"$defs\":{"
+                                + repeated(
+                                        40,
+                                        ",",
+                                        index -> "\"d" + index + "\":{\"allOf\":[{\"$ref\":\"#/$defs/d" + (index + 1)
+                                                + "\"},{\"$ref\":\"#/$defs/d" + (index + 1) + "\"}]}")
+                                + ",\"d40\":{\"type\":\"string\"}}}",
+                        "\"allOf\""),
                 new Attack("endless numbers", "{\"type\":\"number\",\"minimum\":-1e400}", "\"minimum\""),
-                new Attack("large numbers", "{\"type\":\"integer\",\"minimum\":-1e300,\"maximum\":1e300}", "\"minimum\""),
+                new Attack(
+                        "large numbers", "{\"type\":\"integer\",\"minimum\":-1e300,\"maximum\":1e300}", "\"minimum\""),
                 new Attack("long numbers", "{\"type\":\"integer\",\"maximum\":" + "9".repeat(900) + "}", "\"maximum\""),
                 new Attack("far exponents", "{\"type\":\"number\",\"maximum\":1e-999999999,\"minimum\":0}", ""),
-                new Attack("small steps", "{\"type\":\"number\",\"minimum\":0.1234567890123,\"maximum\":0.1234567890124}", ""),
+                new Attack(
+                        "small steps",
+                        "{\"type\":\"number\",\"minimum\":0.1234567890123,\"maximum\":0.1234567890124}",
+                        ""),
                 new Attack("root ::= left recursion", "root ::= \"a\" x\nx ::= x \"b\" | \"c\"", "left recursion"),
                 new Attack("root ::= endless", "root ::= \"a\" root", "contains itself"),
-                new Attack("root ::= hidden left recursion", "root ::= ws root \"x\" | \"y\"\nws ::= \" \"*", "left recursion"),
+                new Attack(
+                        "root ::= hidden left recursion",
+                        "root ::= ws root \"x\" | \"y\"\nws ::= \" \"*",
+                        "left recursion"),
                 new Attack("root ::= stars", "root ::= \"a\"" + "*".repeat(5000), "repetitions"),
                 new Attack("root ::= nothing, often", "root ::= (((\"\"{10000}){10000}){10000}){10000} \"x\"", ""),
                 new Attack("root ::= doubled stacks", "root ::= \"a\" root \"b\" | \"a\" root \"c\" | \"d\"", EITHER),
@@ -119,30 +198,68 @@ public class HostileTest {
         return List.of(
                 new Attack(
                         "200,000 words",
-                        "{\"enum\":[" + repeated(200_000, ",", index -> "\"" + index * 7919L % 200_003 * 1_000_003 + "\"")
+                        "{\"enum\":["
+                                + repeated(200_000, ",", index -> "\"" + index * 7919L % 200_003 * 1_000_003 + "\"")
                                 + "]}",
                         "\"enum\""),
                 new Attack(
                         "patterns together",
-                        "{\"allOf\":[" + repeated(12, ",", index -> "{\"type\":\"string\",\"pattern\":\"(a|b).{" + index + "}c\"}")
+                        "{\"allOf\":["
+                                + repeated(
+                                        12,
+                                        ",",
+                                        index -> "{\"type\":\"string\",\"pattern\":\"(a|b).{" + index + "}c\"}")
                                 + "],\"maxLength\":1000}",
                         "\"pattern\""),
-                new Attack("many items of many", "{\"type\":\"array\",\"items\":{\"enum\":[1]},\"maxItems\":10000,\"prefixItems\":["
-                        + repeated(9000, ",", index -> "{\"type\":\"string\",\"format\":\"date-time\"}") + "]}", "too large"),
-                new Attack("laughs in properties", "{\"$ref\":\"#/$defs/d0\",\"$defs\":{" + repeated(40, ",", index -> "\"d" + index + "\":{\"type\":\"object\",\"nullable\":true,\"properties\":{\"a\":{\"$ref\":\"#/$defs/d" + (index + 1) + "\",\"nullable\":true},\"b\":{\"$ref\":\"#/$defs/d" + (index + 1) + "\",\"nullable\":true}}}") + ",\"d40\":{\"type\":\"string\"}}}", "\"$ref\""),
+                new Attack(
+                        "many items of many",
+                        "{\"type\":\"array\",\"items\":{\"enum\":[1]},\"maxItems\":10000,\"prefixItems\":["
+                                + repeated(9000, ",", index -> "{\"type\":\"string\",\"format\":\"date-time\"}") + "]}",
+                        "too large"),
+                new Attack(
+                        "laughs in properties",
+                        "{\"$ref\":\"#/$defs/d0\",\"$defs\":{"
+                                + repeated(
+                                        40,
+                                        ",",
+                                        index -> "\"d" + index
+                                                + "\":{\"type\":\"object\",\"nullable\":true,\"properties\":{\"a\":{\"$ref\":\"#/$defs/d"
+                                                + (index + 1) + "\",\"nullable\":true},\"b\":{\"$ref\":\"#/$defs/d"
+                                                + (index + 1) + "\",\"nullable\":true}}}")
+                                + ",\"d40\":{\"type\":\"string\"}}}",
+                        "\"$ref\""),
                 pattern("^(.*[a-m].{40}|.*[n-z].{41}|.*[A-M].{42}|.*[N-Z].{43})$", EITHER),
                 pattern("^.*[a-m].{40}$", EITHER),
                 pattern(repeated(300, "", index -> "\\p{L}\\P{Lu}\\p{Script=Greek}?"), EITHER),
-                new Attack("a long name", "{\"type\":\"object\",\"properties\":{\"" + "n".repeat(30_000) + "\":{}},\"additionalProperties\":true}", ""),
+                new Attack(
+                        "a long name",
+                        "{\"type\":\"object\",\"properties\":{\"" + "n".repeat(30_000)
+                                + "\":{}},\"additionalProperties\":true}",
+                        ""),
                 new Attack("root ::= powers", "root ::= ((\"a\"{10000}){10000}){10000}", "too large"),
-                new Attack("a long chain", "{\"$ref\":\"#/$defs/d0\",\"$defs\":{" + repeated(5000, ",", index -> "\"d" + index + "\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/d" + (index + 1) + "\"}}") + ",\"d5000\":{\"type\":\"string\"}}}", ""),
+                new Attack(
+                        "a long chain",
+                        "{\"$ref\":\"#/$defs/d0\",\"$defs\":{"
+                                + repeated(
+                                        5000,
+                                        ",",
+                                        index ->
+                                                "\"d" + index + "\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/d"
+                                                        + (index + 1) + "\"}}")
+                                + ",\"d5000\":{\"type\":\"string\"}}}",
+                        ""),
                 new Attack(
                         "10,000 words",
                         "{\"enum\":[" + repeated(10_000, ",", index -> "\"entry number " + index * 7919 % 10_000 + "\"")
                                 + "]}",
                         ""),
                 pattern("(a?){2000}a{2000}", ""),
-                new Attack("many optional", "{\"type\":\"object\",\"properties\":{" + repeated(900, ",", index -> "\"property" + index + "\":{}") + "},\"additionalProperties\":true}", ""));
+                new Attack(
+                        "many optional",
+                        "{\"type\":\"object\",\"properties\":{"
+                                + repeated(900, ",", index -> "\"property" + index + "\":{}")
+                                + "},\"additionalProperties\":true}",
+                        ""));
     }
 
     @BeforeAll
@@ -194,7 +311,9 @@ public class HostileTest {
 
     /** Times all of them, on the whole vocabulary of Qwen3. */
     public static void main(String[] arguments) {
-        tokenizer = arguments.length > 0 ? TokenizerFixtures.strataTiny() : TokenizerFixtures.qwen3().orElseThrow();
+        tokenizer = arguments.length > 0
+                ? TokenizerFixtures.strataTiny()
+                : TokenizerFixtures.qwen3().orElseThrow();
         factory = new ConstraintFactory(tokenizer);
         List<Attack> all = new ArrayList<>(attacks());
         all.addAll(large());

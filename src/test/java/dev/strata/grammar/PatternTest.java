@@ -12,12 +12,74 @@ import org.junit.jupiter.api.Test;
 class PatternTest {
     private static final GrammarVocabulary VOCABULARY = GrammarVocabulary.of(TokenizerFixtures.strataTiny());
     private static final String[] ATOMS = {
-        "a", "b", "é", "\\d", "[ab]", "[^a]", ".", "\\w", "[a-c1-3]", "\\s", "[^\\d\\s]", "😀", "\\.", "\"", "\\\\", "\\p{Lu}", "\\n"
+        "a",
+        "b",
+        "é",
+        "\\d",
+        "[ab]",
+        "[^a]",
+        ".",
+        "\\w",
+        "[a-c1-3]",
+        "\\s",
+        "[^\\d\\s]",
+        "😀",
+        "\\.",
+        "\"",
+        "\\\\",
+        "\\p{Lu}",
+        "\\n"
     };
     private static final String[] PIECES = {
-        "a", "é", "1", "😀", "\\", "(", ")", "[", "]", "{", "}", "*", "+", "?", "|", "^", "$", ".", "-", ",", ":", "=", "!", "<", ">",
-        "{2,3}", "{2", "\\u", "\\x4", "\\u{1F600}", "\\p{L", "\\p{sc=Greek}", "(?:", "(?<n>", "[^", "\\d", "\\", "\"", "::=", "root",
-        " ", "\n", "#", "\\U00110000", "\\b", "\\c", "\\k<n>", "\\1", "9999999999"
+        "a",
+        "é",
+        "1",
+        "😀",
+        "\\",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        "*",
+        "+",
+        "?",
+        "|",
+        "^",
+        "$",
+        ".",
+        "-",
+        ",",
+        ":",
+        "=",
+        "!",
+        "<",
+        ">",
+        "{2,3}",
+        "{2",
+        "\\u",
+        "\\x4",
+        "\\u{1F600}",
+        "\\p{L",
+        "\\p{sc=Greek}",
+        "(?:",
+        "(?<n>",
+        "[^",
+        "\\d",
+        "\\",
+        "\"",
+        "::=",
+        "root",
+        " ",
+        "\n",
+        "#",
+        "\\U00110000",
+        "\\b",
+        "\\c",
+        "\\k<n>",
+        "\\1",
+        "9999999999"
     };
 
     private static String expression(Random random, int depth) {
@@ -52,7 +114,8 @@ class PatternTest {
         Random random = new Random(4);
         String[] letters = {"a", "b", "c", "1", "é", "😀", ".", "\"", "\\", "A", " ", "\n"};
         for (int round = 0; round < 400; round++) {
-            String expression = (random.nextBoolean() ? "^" : "") + expression(random, 2) + (random.nextBoolean() ? "$" : "");
+            String expression =
+                    (random.nextBoolean() ? "^" : "") + expression(random, 2) + (random.nextBoolean() ? "$" : "");
             GrammarMachine machine = strings(expression);
             // "." leaves out fewer line ends in JavaScript, and "$" stands at the very end.
             java.util.regex.Pattern pattern = java.util.regex.Pattern.compile(
@@ -62,7 +125,8 @@ class PatternTest {
                 for (int length = random.nextInt(6); length > 0; length--) {
                     text.append(letters[random.nextInt(letters.length)]);
                 }
-                String written = JsonNodeFactory.instance.textNode(text.toString()).toString();
+                String written =
+                        JsonNodeFactory.instance.textNode(text.toString()).toString();
                 assertEquals(
                         pattern.matcher(text).find(),
                         Grammars.accepts(machine, written),

@@ -40,7 +40,9 @@ final class DirectStreamTest {
     /** What request {@code seed} is answered with, a list a step. */
     private static List<List<String>> script(int seed) {
         if (seed == LARGE) {
-            return IntStream.range(0, 300).mapToObj(step -> List.of((step + ", ").repeat(2000))).toList();
+            return IntStream.range(0, 300)
+                    .mapToObj(step -> List.of((step + ", ").repeat(2000)))
+                    .toList();
         }
         Random random = new Random(seed);
         List<List<String>> steps = new ArrayList<>();
@@ -79,8 +81,12 @@ final class DirectStreamTest {
         private volatile boolean stop;
 
         private static Answer answer(FakeInferenceService.Output output) {
-            String seed = ((Prompt.Chat) output.request.prompt()).messages().getFirst().content();
-            return new Answer(output, script(Integer.parseInt(String.valueOf(seed))).iterator());
+            String seed = ((Prompt.Chat) output.request.prompt())
+                    .messages()
+                    .getFirst()
+                    .content();
+            return new Answer(
+                    output, script(Integer.parseInt(String.valueOf(seed))).iterator());
         }
 
         private void run() {
@@ -89,7 +95,8 @@ final class DirectStreamTest {
                 for (Answer answer = arriving.poll(); answer != null; answer = arriving.poll()) {
                     running.add(answer);
                 }
-                List<Answer> ended = running.stream().filter(answer -> !answer.step()).toList();
+                List<Answer> ended =
+                        running.stream().filter(answer -> !answer.step()).toList();
                 running.forEach(answer -> answer.output().pause());
                 running.removeAll(ended);
                 if (!ended.isEmpty()) {
@@ -156,7 +163,8 @@ final class DirectStreamTest {
         private static boolean read(InputStream in, int seed, int most) throws IOException {
             String head = until(in, "\r\n\r\n");
             assertTrue(head.startsWith("HTTP/1.1 200 "), head);
-            Iterator<String> expected = script(seed).stream().flatMap(List::stream).iterator();
+            Iterator<String> expected =
+                    script(seed).stream().flatMap(List::stream).iterator();
             Checker checker = new Checker(expected);
             for (int chunks = 0; chunks < most; chunks++) {
                 int size = Integer.parseInt(until(in, "\r\n").strip(), 16);
@@ -288,7 +296,8 @@ final class DirectStreamTest {
             }
             int whole = clients.stream().mapToInt(client -> client.whole).sum();
             int left = clients.stream().mapToInt(client -> client.left).sum();
-            String sends = server.get("/metrics").body().replaceAll("(?s).*\nstrata_direct_sends_total ([^\n]*).*", "$1");
+            String sends =
+                    server.get("/metrics").body().replaceAll("(?s).*\nstrata_direct_sends_total ([^\n]*).*", "$1");
             assertTrue(whole > 10 && left > 10, whole + " read, " + left + " left");
             if (Transport.best().name().equals("epoll")) {
                 assertTrue(Double.parseDouble(sends) > 100, sends + " sends for " + whole + " answers");

@@ -99,7 +99,8 @@ final class ServerOverhead {
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
             URI address = URI.create("http://127.0.0.1:" + out.readLine());
             // Without /health beside it: fifty of those a second cost as much as the tokens of one stream.
-            // A server that has run for a while: short answers first, so that what comes once a request has come often, too.
+            // A server that has run for a while: short answers first, so that what comes once a request has come often,
+            // too.
             long failed = mode.equals("bare")
                     ? 0
                     : StreamLoad.run(address, 64, 2 * seconds, BRIEF, false).errors();
@@ -183,8 +184,8 @@ final class ServerOverhead {
     private static Runnable fakeEngine() throws IOException {
         ConcurrentLinkedQueue<Answer> arriving = new ConcurrentLinkedQueue<>();
         // Without threads of its own, which would count as the server's.
-        TestServer server = TestServer.start(
-                new FakeInferenceService(output -> arriving.add(new Answer(output)), Runnable::run));
+        TestServer server =
+                TestServer.start(new FakeInferenceService(output -> arriving.add(new Answer(output)), Runnable::run));
         System.out.println(server.server.port());
         List<Answer> running = new ArrayList<>();
         return () -> {

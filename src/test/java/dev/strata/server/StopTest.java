@@ -84,8 +84,8 @@ final class StopTest {
                     IOException.class,
                     () -> HttpServer.start(FakeInferenceService.hello(), ServerOptions.of("127.0.0.1", port)));
             assertTrue(String.valueOf(refused.getMessage()).contains("127.0.0.1:" + port), refused.getMessage());
-            IOException early = assertThrows(
-                    IOException.class, () -> HttpServer.requireFree(ServerOptions.of("127.0.0.1", port)));
+            IOException early =
+                    assertThrows(IOException.class, () -> HttpServer.requireFree(ServerOptions.of("127.0.0.1", port)));
             assertTrue(String.valueOf(early.getMessage()).contains("127.0.0.1:" + port), early.getMessage());
         }
     }

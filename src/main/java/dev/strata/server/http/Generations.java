@@ -41,7 +41,10 @@ public final class Generations {
     }
 
     private long directSends() {
-        return sender.sends() + pumps.values().stream().mapToLong(pump -> pump.sender().sends()).sum();
+        return sender.sends()
+                + pumps.values().stream()
+                        .mapToLong(pump -> pump.sender().sends())
+                        .sum();
     }
 
     public InferenceService service() {
@@ -123,6 +126,7 @@ public final class Generations {
         private final long start;
         /** Nanoseconds from the start to the piece before; 0: there was none. */
         private long last;
+
         private int predicted;
         private final BitSet prompts = new BitSet();
 

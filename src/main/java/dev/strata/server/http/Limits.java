@@ -35,7 +35,6 @@ public record Limits(
     /** With fewer cores event loops take their time from those that compute, and being woken comes on top. */
     private static final int MANY_CORES = 8;
 
-
     public static final Limits DEFAULTS = new Limits(
             32 << 20,
             32 << 10,

@@ -24,8 +24,11 @@ final class PendingBytesTest {
         Random random = new Random(7);
         for (int i = 0; i < 1000; i++) {
             StringBuilder text = new StringBuilder();
-            random.ints(random.nextInt(200)).forEach(any -> text.appendCodePoint(
-                    any % 3 == 0 ? random.nextInt(0x80) : any % 3 == 1 ? random.nextInt(0x110000) : 0xd800 + random.nextInt(0x800)));
+            random.ints(random.nextInt(200))
+                    .forEach(any -> text.appendCodePoint(
+                            any % 3 == 0
+                                    ? random.nextInt(0x80)
+                                    : any % 3 == 1 ? random.nextInt(0x110000) : 0xd800 + random.nextInt(0x800)));
             check(bytes, text.toString());
         }
     }
@@ -39,7 +42,8 @@ final class PendingBytesTest {
     void chunksHaveFrames() {
         for (int size : new int[] {1, 9, 10, 15, 16, 255, 256, 4095, 4096, 100_000}) {
             byte[] content = "x".repeat(size).getBytes(StandardCharsets.US_ASCII);
-            byte[] chunk = (Integer.toHexString(size) + "\r\n" + "x".repeat(size) + "\r\n").getBytes(StandardCharsets.US_ASCII);
+            byte[] chunk = (Integer.toHexString(size) + "\r\n" + "x".repeat(size) + "\r\n")
+                    .getBytes(StandardCharsets.US_ASCII);
             PendingBytes bytes = new PendingBytes();
             bytes.add(content);
             ByteBuf out = Unpooled.buffer();
