@@ -58,7 +58,7 @@ final class FanMaker {
     }
 
     /** The state behind all characters with this first byte; null when it is not the same for all. */
-    private @Nullable GrammarMachine.State behindCharacter(GrammarMachine.State state, int first) {
+    private GrammarMachine.@Nullable State behindCharacter(GrammarMachine.State state, int first) {
         int length = Characters.lengthOf(first);
         if (length == 0) {
             return null;
@@ -72,7 +72,7 @@ final class FanMaker {
         return low == 0x80 && high == 0xBF ? tail(behind, length - 1) : common(behind, length - 1, low, high);
     }
 
-    private @Nullable GrammarMachine.State common(GrammarMachine.State state, int bytes, int low, int high) {
+    private GrammarMachine.@Nullable State common(GrammarMachine.State state, int bytes, int low, int high) {
         GrammarMachine.State before = null;
         GrammarMachine.State one = null;
         for (int value = low; value <= high; value++) {
@@ -89,7 +89,7 @@ final class FanMaker {
         return one;
     }
 
-    private @Nullable GrammarMachine.State tail(GrammarMachine.State state, int bytes) {
+    private GrammarMachine.@Nullable State tail(GrammarMachine.State state, int bytes) {
         if (state.tailBytes != bytes) {
             state.tail = common(state, bytes, 0x80, 0xBF);
             state.tailBytes = bytes;
