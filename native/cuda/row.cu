@@ -1,11 +1,12 @@
-// Decode of one row: the kernels of decode.cu for the shapes that models have, one for every type.
+// Decode of few rows: the kernels of decode.cu for the shapes that models have, one for every type.
 //
-// What a step of one row waits for is instructions: a kernel is gone through once, and code that is not in the caches of instructions runs at the pace of
+// What a step of few rows waits for is instructions: a kernel is gone through once, and code that is not in the caches of instructions runs at the pace of
 // fetching it (docs/kernels.md). So these kernels have no choice of types, few branches and loops that are not unrolled far. Tiles, activations and the order
 // of work are those of decode.cu.
 //
 // row_products: up to four matrices with one row of at most 4096 values (wide: 8192), normed on the way when asked. A block of eight (16) warps makes 16
 //   outputs at a time, with the next 16 rows on their way.
+// row_products_some: the same with up to eight rows, [rows][stride] in shared memory.
 // row_route: norm, router product (float32) and choice. A block an expert; the one that comes last chooses.
 // row_gate_up: silu(gate x) * (up x) for every expert that is chosen and for the shared one. A block makes 16 values.
 // row_down: the weighted sum of the down products and of the shared expert's, in that order. A block makes 16 outputs, two warps take an expert.
@@ -42,7 +43,7 @@ struct RowProducts {
     float epsilon;
     int columns, slot, sums_at, tile_at;
     const float* factors;
-    int streams, unused;
+    int streams, rows, stride, unused;
 };
 
 template <class T, int WARPS>
@@ -118,11 +119,87 @@ STRATA_INLINE void products(const RowProducts& given, float (*partial)[16], floa
     copy_async_wait<0>();
 }
 
-// grid (experts). Up to READ_EARLY * 2048 columns.
+struct SomeRoom {
+    float partial[8][16][8], inverses[8];
+};
+// grid (blocks, batches of eight rows)
+template <class T>
+STRATA_INLINE void products_some(const RowProducts& given, SomeRoom& room) {
+    STRATA_DYNAMIC_SHARED(shared);
+    int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, columns = given.columns, slot = given.slot, groups = (columns + 31) >> 5;
+    u16* activations = (u16*)shared;
+    float* sums = T::OFFSET ? (float*)(shared + given.sums_at) : nullptr;
+    u8* stored = shared + given.tile_at;
+    int row0 = blockIdx.y * 8, here = min(8, given.rows - row0), output = threadIdx.x >> 3, row = threadIdx.x & 7;
+    auto matrix = [&](int tile) -> const RowMatrix& {
+        int which = 0;
+#pragma unroll 1
+        while (which + 1 < given.count && tile >= given.of[which + 1].first_tile) {
+            which++;
+        }
+        return given.of[which];
+    };
+    auto start = [&](int tile, int place) {
+        if (tile < given.tiles) {
+            const RowMatrix& m = matrix(tile);
+            int first = (tile - m.first_tile) * 16;
+            bring_tile(stored + place * 16 * slot, slot, m.weights + (u64)first * m.row_bytes, m.row_bytes, m.outputs - first,
+                       threadIdx.x >> 4, threadIdx.x & 15, 16);
+        }
+        copy_async_commit();
+    };
+    start(blockIdx.x, 0);
+    wait_for_previous_kernel();
+    release_next_kernel();
+    bring_activations<8>(given.x + (long long)row0 * columns, given.norm, given.epsilon, 1, here, columns, Exact<T>::value, activations,
+                         given.stride, sums, room.inverses, nullptr);
+    int place = 0;
+#pragma unroll 1
+    for (int tile = blockIdx.x; tile < given.tiles; tile += gridDim.x, place ^= 1) {
+        const RowMatrix& m = matrix(tile);
+        int first = (tile - m.first_tile) * 16;
+        const u8* from = m.weights + (u64)first * m.row_bytes;
+        start(tile + gridDim.x, place ^ 1);
+        float* target = m.out + (long long)(row0 + row) * m.outputs + first + output;
+        bool makes = output < 16 && output < m.outputs - first && row < here;
+        float before = makes && m.mode == ADD ? read_fresh(target) : 0.0f;
+        copy_async_wait<1>();
+        __syncthreads();
+        float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        const u8* tile_of = stored + place * 16 * slot;
+        multiply_groups<T, false>(brought(tile_of, slot, from, m.row_bytes, lane >> 2),
+                                  brought(tile_of, slot, from, m.row_bytes, (lane >> 2) + 8), groups, columns,
+                                  columns_of(activations, given.stride, sums, groups, here), 0, warp, 8, result);
+        put_partial(room.partial[warp], result);
+        __syncthreads();
+        if (makes) {
+            float sum = 0.0f;
+#pragma unroll
+            for (int w = 0; w < 8; w++) {
+                sum += room.partial[w][output][row];
+            }
+            sum *= room.inverses[row] * m.scale;
+            if (m.mode == ADD) {
+                *target = before + sum;
+            } else if (m.mode == STORE) {
+                *target = sum;
+            } else if (m.mode == INJECT) {
+                inject(m.out, sum, given.factors, given.streams, row0 + row, m.outputs, first + output);
+            } else {
+                finish(target, sum, m.mode, given.factors, row0 + row);
+            }
+        }
+    }
+    copy_async_wait<0>();
+}
+
+// grid (experts, rows). Up to READ_EARLY * 2048 columns.
 const int READ_EARLY = 2;
 template <class T>
 STRATA_INLINE void route(const RouteInputs& given, float (*partial)[2]) {
-    int t = threadIdx.x, warp = t >> 5, lane = t & 31, columns = given.columns, items = columns >> 3;
+    int t = threadIdx.x, warp = t >> 5, lane = t & 31, columns = given.columns, items = columns >> 3, row = blockIdx.y;
+    const float* x = given.x + (long long)row * columns;
+    float* logits = given.logits + (long long)row * given.experts;
     const u8* stored = given.router + (u64)blockIdx.x * given.row_bytes;
     Eight w[READ_EARLY];
     float norms[READ_EARLY][8], v[READ_EARLY][8], sum = 0.0f, squares = 0.0f;
@@ -143,8 +220,8 @@ STRATA_INLINE void route(const RouteInputs& given, float (*partial)[2]) {
 #pragma unroll
     for (int j = 0; j < READ_EARLY; j++) {
         if (t + 256 * j < items) {
-            read_fresh_four(given.x + w[j].first, v[j]);
-            read_fresh_four(given.x + w[j].second, v[j] + 4);
+            read_fresh_four(x + w[j].first, v[j]);
+            read_fresh_four(x + w[j].second, v[j] + 4);
 #pragma unroll
             for (int i = 0; i < 8; i++) {
                 squares += v[j][i] * v[j][i];
@@ -169,14 +246,15 @@ STRATA_INLINE void route(const RouteInputs& given, float (*partial)[2]) {
     float factor = given.norm == nullptr ? 1.0f : inverse_root(squares / columns + given.epsilon);
     int last = 0;
     if (t == 0) {
-        given.logits[blockIdx.x] = sum * factor * given.router_scale;
-        last = arrive(given.arrivals) == (int)gridDim.x - 1;
+        logits[blockIdx.x] = sum * factor * given.router_scale;
+        last = arrive(given.arrivals + row) == (int)gridDim.x - 1;
         if (last) {
-            *given.arrivals = 0;
+            given.arrivals[row] = 0;
         }
     }
     if (warp == 0 && broadcast(last, 0) != 0) {
-        choose_any(given.logits, given.experts, given.used, given.renormalise, given.scale, given.ids, given.weights);
+        choose_any(logits, given.experts, given.used, given.renormalise, given.scale, given.ids + row * given.used,
+                   given.weights + row * given.used);
     }
     if (blockIdx.x == 0 && given.norm != nullptr) {
 #pragma unroll
@@ -184,14 +262,14 @@ STRATA_INLINE void route(const RouteInputs& given, float (*partial)[2]) {
             if (t + 256 * j < items) {
 #pragma unroll
                 for (int i = 0; i < 8; i++) {
-                    given.normed[(i < 4 ? w[j].first : w[j].second) + (i & 3)] = v[j][i] * factor;
+                    given.normed[(long long)row * columns + (i < 4 ? w[j].first : w[j].second) + (i & 3)] = v[j][i] * factor;
                 }
             }
         }
     }
 }
 
-// grid (tiles of the wider of both, experts and the shared one). What the next kernel reads early was made by the kernel before this one: the next one is
+// grid (tiles of the wider of both, pairs of rows and experts and rows of the shared one). What the next kernel reads early was made by the kernel before this one: the next one is
 // let in behind the wait.
 const int TABLE_KEPT = 512;
 struct GateUpRoom {
@@ -208,6 +286,8 @@ STRATA_INLINE void gate_up(const GateUpInputs& given, GateUpRoom& room) {
     bool common = (int)blockIdx.y >= given.pairs, up = r >= 16;
     const GateUp& m = common ? given.common : given.routed;
     int first = blockIdx.x * 16, own = m.intermediate - first, slot = m.gate_slot;
+    int row = common ? blockIdx.y - given.pairs : blockIdx.y / given.used;
+    const float* x = given.x + (long long)row * columns;
     u32 row_bytes = (u32)m.gate_bytes;
     float* sums = T::OFFSET ? (float*)(shared + given.sums_at) : nullptr;
     u8* tile = shared + given.tile_at + (up ? 16 * slot : 0);
@@ -242,7 +322,7 @@ STRATA_INLINE void gate_up(const GateUpInputs& given, GateUpRoom& room) {
     copy_async_commit();
     Vec4 ones[KEPT];
     keep_norm<8>(nullptr, columns, ones);
-    bring_kept<8>(given.x, ones, false, 0.0f, columns, Exact<T>::value, (u16*)shared, sums, &inverse, nullptr);
+    bring_kept<8>(x, ones, false, 0.0f, columns, Exact<T>::value, (u16*)shared, sums, &inverse, nullptr);
     copy_async_wait<0>();
     __syncthreads();
     float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
@@ -259,12 +339,12 @@ STRATA_INLINE void gate_up(const GateUpInputs& given, GateUpRoom& room) {
         float upper = partial[4][t] + partial[5][t] + partial[6][t] + partial[7][t];
         gate *= inverse * gate_scale;
         float value = gate / (1.0f + power_of_two(-1.4426950408889634f * gate)) * (upper * inverse * up_scale);
-        (common ? given.common_h : given.h + (long long)blockIdx.y * m.intermediate)[first + t] = value;
+        (common ? given.common_h + (long long)row * m.intermediate : given.h + (long long)blockIdx.y * m.intermediate)[first + t] = value;
     }
     if (common && blockIdx.x == 0) {
         float sum = 0.0f;
         for (int k = t; given.scalar_gate != nullptr && k < columns; k += 256) {
-            sum += given.scalar_gate[k] * read_fresh(given.x + k);
+            sum += given.scalar_gate[k] * read_fresh(x + k);
         }
         sum = warp_sum(sum);
         if (lane == 0) {
@@ -276,27 +356,27 @@ STRATA_INLINE void gate_up(const GateUpInputs& given, GateUpRoom& room) {
             for (int w = 0; w < 8; w++) {
                 sum += of_gate[w];
             }
-            given.factors[0] = given.scalar_gate == nullptr ? 1.0f : sigmoid(sum);
+            given.factors[row] = given.scalar_gate == nullptr ? 1.0f : sigmoid(sum);
         }
     }
 }
 
-// grid (outputs / 16), two warps for every expert and two for the shared one.
+// grid (outputs / 16, rows), two warps for every expert and two for the shared one.
 template <class T>
 STRATA_INLINE void down(const DownInputs& given, float (*partial)[16], float* most_of) {
     STRATA_DYNAMIC_SHARED(shared);
     int t = threadIdx.x, warp = t >> 5, lane = t & 31, which = warp >> 1, part = warp & 1, in_pair = t & 63;
-    int first = blockIdx.x * 16, own = given.outputs - first;
+    int first = blockIdx.x * 16, own = given.outputs - first, row = blockIdx.y, pair = row * given.used + which;
     bool common = which >= given.used;
     const Down& m = common ? given.common : given.routed;
     u8* tile = shared + which * given.expert_bytes;
     u16* activations = (u16*)(tile + given.x_at);
     float* sums = T::OFFSET ? (float*)(tile + given.sums_at) : nullptr;
-    float* target = given.out + first + t;
+    float* target = given.out + (long long)row * given.outputs + first + t;
     float factor = m.scale;
     u64 base = 0;
     if (!common) {
-        base = given.table[read_fresh(given.ids + which)];
+        base = given.table[read_fresh(given.ids + pair)];
     }
     bool there = common || base != 0;
     const u8* from = (const u8*)(base + m.offset) + (u64)first * m.row_bytes;
@@ -305,7 +385,7 @@ STRATA_INLINE void down(const DownInputs& given, float (*partial)[16], float* mo
     }
     copy_async_commit();
     if (!common && there) {
-        factor *= read_fresh(given.weights + which);
+        factor *= read_fresh(given.weights + pair);
         if (m.tail != 0) {
             factor *= *(const float*)(base + m.tail);
         }
@@ -314,10 +394,10 @@ STRATA_INLINE void down(const DownInputs& given, float (*partial)[16], float* mo
     release_next_kernel();
     float before = given.mode == ADD && t < 16 && t < own ? read_fresh(target) : 0.0f;
     if (common) {
-        factor *= read_fresh(given.factors);
+        factor *= read_fresh(given.factors + row);
     }
     float inverse;
-    bring_activations_of_warps(there, common ? given.common_h : given.h + (long long)which * m.columns, m.columns, Exact<T>::value,
+    bring_activations_of_warps(there, common ? given.common_h + (long long)row * m.columns : given.h + (long long)pair * m.columns, m.columns, Exact<T>::value,
                                activations, sums, part, 2, most_of + 2 * which, inverse);
     copy_async_wait<0>();
     __syncthreads();
@@ -340,7 +420,7 @@ STRATA_INLINE void down(const DownInputs& given, float (*partial)[16], float* mo
             sum += partial[w][t];
         }
         if (given.mode == INJECT) {
-            inject(given.out, sum, given.strengths, given.streams, 0, given.outputs, first + t);
+            inject(given.out, sum, given.strengths, given.streams, row, given.outputs, first + t);
         } else {
             *target = before + sum;
         }
@@ -357,6 +437,10 @@ STRATA_INLINE void down(const DownInputs& given, float (*partial)[16], float* mo
         __shared__ float partial[16][16];                                                                                             \
         __shared__ float inverse;                                                                                                     \
         products<T, 16>(given, partial, inverse);                                                                                     \
+    }                                                                                                                                 \
+    STRATA_RESIDENT_KERNEL(256, 3, row_products_some_##name, const __grid_constant__ RowProducts given) {                              \
+        __shared__ SomeRoom room;                                                                                                     \
+        products_some<T>(given, room);                                                                                                \
     }                                                                                                                                 \
     STRATA_RESIDENT_KERNEL(256, 4, row_gate_up_##name, const __grid_constant__ GateUpInputs given) {                                  \
         __shared__ GateUpRoom room;                                                                                                   \

@@ -73,7 +73,7 @@ final class DecodeExperts {
                 .address(routing.ids().address())
                 .tensor(routing.weights())
                 .launch(
-                        rows.rows() == 1 && row.routes(shape, router) ? row.route(router.type()) : route,
+                        row.routes(shape, router) ? row.route(router.type()) : route,
                         shape.experts(),
                         rows.rows(),
                         1,
@@ -169,7 +169,7 @@ final class DecodeExperts {
                 .tensor(shared == null ? null : shared.scalarGate())
                 .address(shared == null ? 0 : sharedFactors())
                 .launch(
-                        rows == 1 && first == 0 && number == layout.experts() && RowDecode.gates(layout, shared)
+                        first == 0 && number == layout.experts() && RowDecode.gates(layout, shared)
                                 ? row.gateUp(layout.gateType())
                                 : gateUp,
                         Math.ceilDiv(widest, DecodeShapes.OUTPUTS),
@@ -277,7 +277,7 @@ final class DecodeExperts {
             boolean early) {
         DownLayout where = downLayout(layout, shared);
         int experts = routing.used() + (shared == null ? 0 : 1);
-        boolean one = rows == 1 && early && RowDecode.sums(layout, shared, experts);
+        boolean plain = early && RowDecode.sums(layout, shared, experts);
         int each = Math.clamp(MOST_WARPS / experts, 1, 2);
         int columns = layout.intermediate();
         launcher.begin()
@@ -317,7 +317,7 @@ final class DecodeExperts {
                 .integer(where.sumsAt())
                 .tensor(target)
                 .launch(
-                        one ? row.down(layout.downType()) : down,
+                        plain ? row.down(layout.downType()) : down,
                         Math.ceilDiv(layout.hidden(), DecodeShapes.OUTPUTS),
                         rows,
                         1,

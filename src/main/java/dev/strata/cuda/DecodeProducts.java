@@ -142,7 +142,7 @@ final class DecodeProducts {
 
     /** residual streams += inject * W in. */
     void inject(Weight weight, Tensor in, Tensor injections, Tensor residual) {
-        if (in.rows() == 1 && row.fits(weight)) {
+        if (row.fits(in.rows(), weight)) {
             one(weight, in, residual, ProductMode.INJECT, weight.scale(), injections.address(), injections.columns());
             return;
         }
@@ -155,7 +155,7 @@ final class DecodeProducts {
 
     /** outs[i] = weights[i] in, for matrices that {@link #fits} said yes to. */
     void multiply(Weight[] weights, NormedRows in, Tensor[] outs) {
-        if (in.rows().rows() == 1 && row.fits(weights)) {
+        if (row.fits(in.rows().rows(), weights)) {
             float[] scales = new float[weights.length];
             for (int i = 0; i < weights.length; i++) {
                 scales[i] = weights[i].scale();
@@ -175,7 +175,7 @@ final class DecodeProducts {
 
     /** out = mode(scale * W in). */
     void multiply(Weight weight, Tensor in, Tensor out, ProductMode mode, float scale, long factors) {
-        if (in.rows() == 1 && row.fits(weight)) {
+        if (row.fits(in.rows(), weight)) {
             one(weight, in, out, mode, scale, factors, 0);
             return;
         }

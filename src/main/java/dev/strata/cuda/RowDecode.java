@@ -12,7 +12,7 @@ import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Which kernels of row.cu take the work of a pass of one row, and how products are launched with them. */
+/** Which kernels of row.cu take the work of a pass of few rows, and how products are launched with them. */
 final class RowDecode {
     private static final int MOST_MATRICES = 4;
     private static final int MOST_COLUMNS = 4096;
@@ -72,7 +72,7 @@ final class RowDecode {
                 };
     }
 
-    /** Whether one row's gate and up products are of one type, those of the shared expert too. */
+    /** Whether gate and up products are of one type, those of the shared expert too. */
     static boolean gates(ExpertLayout layout, @Nullable SharedExpert shared) {
         QuantType type = layout.gateType();
         return whole(layout.hidden(), MOST_COLUMNS)
@@ -82,7 +82,7 @@ final class RowDecode {
                         || (shared.gate().type() == type && shared.up().type() == type));
     }
 
-    /** Whether one row's down products are of one type, the shared expert's too. */
+    /** Whether down products are of one type, the shared expert's too. */
     static boolean sums(ExpertLayout layout, @Nullable SharedExpert shared, int experts) {
         return experts <= MOST_PAIRS_OF_WARPS
                 && layout.intermediate() % 32 == 0
@@ -96,20 +96,21 @@ final class RowDecode {
             return DecodeShapes.OUTPUTS * slot;
         }
 
-        static Layout of(Weight weight) {
-            int end = 2 * DecodeShapes.stride(weight.inputs());
+        static Layout of(Weight weight, int allRows) {
+            int rows = Math.min(allRows, DecodeShapes.ROWS);
+            int end = 2 * rows * DecodeShapes.stride(weight.inputs());
             boolean sums = DecodeShapes.hasOffset(weight.type());
             return new Layout(
                     DecodeShapes.slot(weight.rowBytes()),
                     sums ? end : 0,
-                    DecodeShapes.aligned(end + (sums ? 4 * DecodeShapes.groups(weight.inputs()) : 0)));
+                    DecodeShapes.aligned(end + (sums ? 4 * rows * DecodeShapes.groups(weight.inputs()) : 0)));
         }
     }
 
     /** Whether {@link #multiply} takes these matrices, which have the same columns. */
-    boolean fits(Weight... weights) {
+    boolean fits(int rows, Weight... weights) {
         for (Weight weight : weights) {
-            Layout layout = Layout.of(weight);
+            Layout layout = Layout.of(weight, rows);
             if (!whole(weight.inputs(), MOST_WIDE_COLUMNS)
                     || weight.rowBytes() > 1 << 20
                     || layout.tileAt() + 2 * layout.tileBytes() > sharedBytes) {
@@ -120,7 +121,7 @@ final class RowDecode {
     }
 
     /**
-     * outs[i] = mode(weights[i] in), one launch for every type and four matrices.
+     * outs[i] = mode(weights[i] in), one launch for every type and four matrices; any number of rows.
      *
      * @param factors device address of the factors that some modes want, and how many residual streams they are for
      */
@@ -159,7 +160,8 @@ final class RowDecode {
             long factors,
             int streams) {
         Weight first = weights[chosen[0]];
-        Layout layout = Layout.of(first);
+        int rows = in.rows().rows();
+        Layout layout = Layout.of(first, rows);
         int tiles = 0;
         launcher.begin();
         for (int i = 0; i < MOST_MATRICES; i++) {
@@ -179,7 +181,7 @@ final class RowDecode {
         }
         int columns = first.inputs();
         // A multiprocessor with one block does better with a large one.
-        boolean wide = columns > MOST_COLUMNS || (tiles <= processors && columns > MOST_COLUMNS / 2);
+        boolean wide = rows == 1 && (columns > MOST_COLUMNS || (tiles <= processors && columns > MOST_COLUMNS / 2));
         int two = layout.tileAt() + 2 * layout.tileBytes();
         int blocks = Math.min(tiles, processors * Math.clamp(BYTES_OF_BLOCKS / two, 1, wide ? 2 : MOST_BLOCKS));
         launcher.integer(count)
@@ -193,11 +195,13 @@ final class RowDecode {
                 .integer(layout.tileAt())
                 .address(factors)
                 .integer(streams)
+                .integer(rows)
+                .integer(DecodeShapes.stride(columns))
                 .integer(0)
                 .launch(
-                        kernel(wide ? "row_products_wide_" : "row_products_", first.type()),
+                        kernel(rows > 1 ? "row_products_some_" : wide ? "row_products_wide_" : "row_products_", first.type()),
                         blocks,
-                        1,
+                        Math.ceilDiv(rows, DecodeShapes.ROWS),
                         1,
                         wide ? 512 : 256,
                         blocks < tiles ? two : layout.tileAt() + layout.tileBytes());
