@@ -199,7 +199,9 @@ final class RowDecode {
                 .integer(DecodeShapes.stride(columns))
                 .integer(0)
                 .launch(
-                        kernel(rows > 1 ? "row_products_some_" : wide ? "row_products_wide_" : "row_products_", first.type()),
+                        kernel(
+                                rows > 1 ? "row_products_some_" : wide ? "row_products_wide_" : "row_products_",
+                                first.type()),
                         blocks,
                         Math.ceilDiv(rows, DecodeShapes.ROWS),
                         1,
