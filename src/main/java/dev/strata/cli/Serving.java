@@ -1,6 +1,7 @@
 package dev.strata.cli;
 
 import dev.strata.config.Options;
+import dev.strata.engine.Engine;
 import dev.strata.engine.EngineLoader;
 import dev.strata.engine.LoadingEngine;
 import dev.strata.os.ProcessClock;
@@ -44,8 +45,10 @@ final class Serving implements AutoCloseable {
         // Both take a while and neither needs the other.
         FutureTask<HttpServer> listening = new FutureTask<>(() -> HttpServer.start(engine, serverOptions));
         Thread.ofPlatform().name("strata-listen").start(listening);
+        Engine loaded;
         try {
-            engine.ready(EngineLoader.load(options, Serving::endStuck));
+            loaded = EngineLoader.load(options, Serving::endStuck);
+            engine.ready(loaded);
         } catch (RuntimeException | Error failed) {
             closeWhenListening(listening, failed);
             throw failed;
@@ -58,6 +61,11 @@ final class Serving implements AutoCloseable {
             throw failed;
         }
         LOG.info("ready at {}{}", server.address(), sinceStart());
+        Thread.ofPlatform()
+                .daemon()
+                .priority(Thread.MIN_PRIORITY)
+                .name("strata-warm-up")
+                .start(loaded::warmUp);
         return new Serving(server, engine, drain);
     }
 

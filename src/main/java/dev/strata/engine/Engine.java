@@ -58,6 +58,11 @@ public final class Engine implements InferenceService, AutoCloseable {
         parts = EngineParts.create(model, text, settings, this::die, this::stuck);
     }
 
+    /** Does ahead what first requests would wait for, on the caller's thread. */
+    public void warmUp() {
+        text.warmUp();
+    }
+
     /** Starts the threads. */
     void start() {
         parts.start();

@@ -32,6 +32,11 @@ final class ModelText implements TextSide {
     }
 
     @Override
+    public void warmUp() {
+        constraints.prepare();
+    }
+
+    @Override
     public Prepared prepare(Prompt prompt) {
         return switch (prompt) {
             case Prompt.Chat chat -> conversation(chat);

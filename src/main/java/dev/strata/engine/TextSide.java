@@ -45,6 +45,9 @@ interface TextSide {
 
     boolean isEnd(int id);
 
+    /** Does ahead what the first request of a kind would wait for. */
+    default void warmUp() {}
+
     /** One answer that grows token by token. Used by one thread. */
     interface Answer {
         /** The rule that the tokens have to keep; null when there is none. */

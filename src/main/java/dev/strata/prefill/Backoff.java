@@ -12,23 +12,31 @@ final class Backoff {
     private static final int SPINS = Runtime.getRuntime().availableProcessors() >= ENOUGH_PROCESSORS ? 3000 : 200;
     private static final long SLEEP_NANOS = 20_000;
     private static final long LONGEST_NANOS = 60_000;
+    // Reads of a drive take milliseconds. Every wake-up costs a virtual machine more than the look: some ten thousand a second took 40 % of
+    // the drive's rate.
+    private static final long SLOW_SLEEP_NANOS = 250_000;
+    private static final long SLOW_LONGEST_NANOS = 1_000_000;
     /** More threads than these wake up less often, or they would take the processors from those that work. */
     private static final int FEW_THREADS = 12;
 
     private final boolean sleeps;
+    private final long first;
     private final long longest;
     private int rounds;
-    private long sleep = SLEEP_NANOS;
+    private long sleep;
 
-    /** With {@code sleeps} false it only spins ({@code STRATA_STAGER_SLEEP=0}). */
-    Backoff(boolean sleeps) {
-        this(sleeps, 1);
-    }
-
-    /** For one of {@code threads} that wait alike. */
-    Backoff(boolean sleeps, int threads) {
+    /**
+     * For one of {@code threads} that wait alike.
+     *
+     * @param sleeps false when it only spins ({@code STRATA_STAGER_SLEEP=0})
+     * @param slow whether what it waits for comes from a drive
+     */
+    Backoff(boolean sleeps, int threads, boolean slow) {
         this.sleeps = sleeps;
-        longest = threads <= FEW_THREADS ? LONGEST_NANOS : LONGEST_NANOS * threads;
+        first = slow ? SLOW_SLEEP_NANOS : SLEEP_NANOS;
+        long one = slow ? SLOW_LONGEST_NANOS : LONGEST_NANOS;
+        longest = threads <= FEW_THREADS ? one : one * threads;
+        sleep = first;
     }
 
     void pause() {
@@ -43,6 +51,6 @@ final class Backoff {
 
     void reset() {
         rounds = 0;
-        sleep = SLEEP_NANOS;
+        sleep = first;
     }
 }

@@ -75,7 +75,7 @@ public final class PrefillScheduler implements AutoCloseable {
             }
             throw failed;
         }
-        StreamThreads threads = new StreamThreads(device);
+        StreamThreads threads = new StreamThreads(device, sizing.file());
         StreamIssuer machine = issuer;
         // A copy that is queued late leaves the link idle, so the issuer does not sleep where a core can be spared for
         // it.
@@ -184,7 +184,7 @@ public final class PrefillScheduler implements AutoCloseable {
             return;
         }
         long start = System.nanoTime();
-        Backoff backoff = new Backoff(true);
+        Backoff backoff = threads.backoff();
         while (issuer.issuedGroups() <= number) {
             if (!issuer.running()) {
                 RuntimeException failure = issuer.failure();
@@ -231,7 +231,7 @@ public final class PrefillScheduler implements AutoCloseable {
     }
 
     private void awaitRest() {
-        Backoff backoff = new Backoff(true);
+        Backoff backoff = threads.backoff();
         while (issuer.running()) {
             backoff.pause();
         }

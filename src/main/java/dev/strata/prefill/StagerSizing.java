@@ -14,10 +14,11 @@ import java.util.OptionalInt;
  * @param batch neighbouring jobs that one claim takes
  * @param pieces whether buffers hold pieces of blobs instead of whole ones
  * @param ahead copies out of the buffers that are queued at the same time at most: while they run, further neighbours are filled and go in one
+ * @param file whether unpinned bytes are read from a drive: then waits are longer
  * @param line what the log says
  */
 public record StagerSizing(
-        int ringSlots, int threads, int buffers, long bufferBytes, int batch, boolean pieces, int ahead, String line) {
+        int ringSlots, int threads, int buffers, long bufferBytes, int batch, boolean pieces, int ahead, boolean file, String line) {
     /** Where the unpinned bytes lie. */
     public enum Source {
         /** In the arena. */
@@ -127,6 +128,7 @@ public record StagerSizing(
                     1,
                     false,
                     1,
+                    false,
                     "prefill: all expert bytes are pinned: the streamed ring has " + ring + " slots");
         }
         Base base = base(at, overrides, full);
@@ -143,7 +145,7 @@ public record StagerSizing(
         long bufferBytes = pieces ? PIECE : at.blobBytes;
         int ahead = Math.min(buffers, overrides.ahead.orElse(pieces ? PIECE_COPIES : buffers));
         String line = line(at, base, threads, buffers, bufferBytes, batch, pieces, ring, full);
-        return new StagerSizing(ring, threads, buffers, bufferBytes, batch, pieces, ahead, line);
+        return new StagerSizing(ring, threads, buffers, bufferBytes, batch, pieces, ahead, file, line);
     }
 
     private static int full(Case at, Overrides overrides) {

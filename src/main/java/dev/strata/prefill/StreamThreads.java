@@ -17,11 +17,14 @@ final class StreamThreads implements AutoCloseable {
 
     private final List<Thread> threads = new ArrayList<>();
     private final Device device;
+    private final boolean slow;
     private volatile boolean active;
     private volatile boolean closed;
 
-    StreamThreads(Device device) {
+    /** @param slow whether the streams come from a drive */
+    StreamThreads(Device device, boolean slow) {
         this.device = device;
+        this.slow = slow;
     }
 
     /**
@@ -34,10 +37,11 @@ final class StreamThreads implements AutoCloseable {
      * @param alike threads that do the same, itself among them
      */
     void start(String name, BooleanSupplier step, BooleanSupplier settled, int cpu, boolean sleeps, int alike) {
-        threads.add(Thread.ofPlatform().daemon().name(name).start(() -> run(name, step, settled, cpu, sleeps, alike)));
+        Backoff backoff = new Backoff(sleeps, alike, slow);
+        threads.add(Thread.ofPlatform().daemon().name(name).start(() -> run(name, step, settled, cpu, backoff)));
     }
 
-    private void run(String name, BooleanSupplier step, BooleanSupplier settled, int cpu, boolean sleeps, int alike) {
+    private void run(String name, BooleanSupplier step, BooleanSupplier settled, int cpu, Backoff backoff) {
         device.attachThread();
         if (cpu >= 0) {
             Outcome bound = OperatingSystem.current().bindThread(cpu);
@@ -45,7 +49,6 @@ final class StreamThreads implements AutoCloseable {
                 LOG.debug("{}: {}", name, bound.reason());
             }
         }
-        Backoff backoff = new Backoff(sleeps, alike);
         while (!closed) {
             if (step.getAsBoolean()) {
                 backoff.reset();
@@ -56,6 +59,11 @@ final class StreamThreads implements AutoCloseable {
                 backoff.pause();
             }
         }
+    }
+
+    /** For a thread that waits for these. */
+    Backoff backoff() {
+        return new Backoff(true, 1, slow);
     }
 
     /** Wakes all threads up. */

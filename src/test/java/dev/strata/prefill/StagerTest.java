@@ -16,7 +16,7 @@ class StagerTest {
 
     @Test
     void neighboursThatAreFilledWhileACopyRunsGoInOne() {
-        StagerSizing sizing = new StagerSizing(0, 1, 6, PIECE, 1, true, 1, "");
+        StagerSizing sizing = new StagerSizing(0, 1, 6, PIECE, 1, true, 1, false, "");
         try (FakeDevice device = FakeDevice.stepped(1 << 16, new SplittableRandom(3));
                 Buffer target = device.allocate(16 * PIECE, "cache");
                 Stream copies = device.newStream("copies");

@@ -128,7 +128,7 @@ class StreamInterleavingTest {
     }
 
     private static StagerSizing sizing(int buffers, long bytes, int batch) {
-        return new StagerSizing(0, 1, buffers, bytes, batch, true, 1 + buffers % 3, "");
+        return new StagerSizing(0, 1, buffers, bytes, batch, true, 1 + buffers % 3, false, "");
     }
 
     private enum Trouble {
