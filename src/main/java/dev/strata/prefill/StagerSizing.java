@@ -18,7 +18,15 @@ import java.util.OptionalInt;
  * @param line what the log says
  */
 public record StagerSizing(
-        int ringSlots, int threads, int buffers, long bufferBytes, int batch, boolean pieces, int ahead, boolean file, String line) {
+        int ringSlots,
+        int threads,
+        int buffers,
+        long bufferBytes,
+        int batch,
+        boolean pieces,
+        int ahead,
+        boolean file,
+        String line) {
     /** Where the unpinned bytes lie. */
     public enum Source {
         /** In the arena. */
