@@ -118,7 +118,7 @@ public enum Variable {
             "STRATA_STAGER_AHEAD",
             new Values.Whole(1, 1024),
             null,
-            "copies out of the stager's buffers that are queued at the same time: meanwhile neighbours are filled that cross the link in one; unset: 3 for pieces, else no limit"),
+            "copies out of the stager's buffers that are queued at the same time: meanwhile neighbours are filled that cross the link in one; unset: 2 for pieces, else no limit"),
     STAGER_BATCH(
             "STRATA_STAGER_BATCH",
             new Values.Whole(1, 32),
