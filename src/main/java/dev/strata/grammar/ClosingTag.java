@@ -2,20 +2,18 @@ package dev.strata.grammar;
 
 import dev.strata.tokenizer.Tokenizer;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
-import java.util.List;
 
 /** Watches a text for {@code </think>}, which may be spelled out in several tokens. */
 final class ClosingTag {
     private static final byte[] TAG = "</think>".getBytes(StandardCharsets.UTF_8);
 
     /** For each number of bytes of the tag that the text ends with, the tokens that complete it and go on behind it. */
-    private final int[][] closers = new int[TAG.length][];
+    private final int[][] closers;
 
     ClosingTag(Tokenizer tokenizer) {
-        List<List<Integer>> lists = new ArrayList<>();
+        IntLists lists = new IntLists();
         for (int matched = 0; matched < TAG.length; matched++) {
-            lists.add(new ArrayList<>());
+            lists.list();
         }
         byte last = TAG[TAG.length - 1];
         for (int token = 0; token < tokenizer.vocabularySize(); token++) {
@@ -27,14 +25,11 @@ final class ClosingTag {
             for (int matched = 0; holds && matched < TAG.length; matched++) {
                 int end = end(matched, bytes);
                 if (end >= 0 && end < bytes.length) {
-                    lists.get(matched).add(token);
+                    lists.add(matched, token);
                 }
             }
         }
-        for (int matched = 0; matched < TAG.length; matched++) {
-            closers[matched] =
-                    lists.get(matched).stream().mapToInt(token -> token).toArray();
-        }
+        closers = lists.lists();
     }
 
     /** Tokens that complete the tag and go on behind it, where the text ends with {@code matched} bytes of it. */
