@@ -169,7 +169,7 @@ final class RegexParser {
 
     private int count() {
         int value = 0;
-        while (at < text.length && text[at] >= '0' && text[at] <= '9') {
+        while (at < text.length && isDigit(text[at])) {
             value = value * 10 + text[at++] - '0';
             if (value > MOST_REPEATS) {
                 throw unsupported("more than " + MOST_REPEATS + " repetitions");
