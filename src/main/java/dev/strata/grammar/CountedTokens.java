@@ -58,21 +58,6 @@ final class CountedTokens {
         return all;
     }
 
-    /** Adds the tokens with counts up to {@code most}. */
-    void add(long[] mask, int most) {
-        long[] bits = most >= longest ? all : upTo[Math.min(most, DENSE)];
-        for (int word = 0; word < mask.length; word++) {
-            mask[word] |= bits[word];
-        }
-        if (most > DENSE && most < longest) {
-            for (int index = 0; index < rare.length; index++) {
-                if (rareCounts[index] <= most) {
-                    mask[rare[index] >> 6] |= 1L << rare[index];
-                }
-            }
-        }
-    }
-
     /** Adds those of {@code others} with counts from {@code least} to {@code most}. */
     void addCommon(long[] mask, long[] others, int least, int most) {
         if (least <= DENSE) {

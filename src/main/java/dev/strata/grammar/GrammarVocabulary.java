@@ -207,7 +207,7 @@ public final class GrammarVocabulary {
             return known;
         }
         long[] mask = new long[words];
-        inside.add(mask, room);
+        inside.addCommon(mask, inside.all(), 0, room);
         close(machine, start, Math.min(room, most), mask);
         return mask;
     }
