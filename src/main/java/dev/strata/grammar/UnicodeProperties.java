@@ -73,17 +73,11 @@ final class UnicodeProperties {
 
     /** The set of a name; null when there is none. */
     static @Nullable CodePointSet of(String name) {
-        CodePointSet known = KNOWN.get(name);
-        if (known != null) {
-            return known;
-        }
         IntPredicate predicate = predicate(name);
-        if (predicate == null) {
-            return null;
-        }
-        CodePointSet set = CodePointSet.where(predicate);
-        KNOWN.put(name, set);
-        return set;
+        // Scripts may be written in any case; one spelling of each bounds what is kept, and no two other names differ in case alone.
+        return predicate == null
+                ? null
+                : KNOWN.computeIfAbsent(name.toLowerCase(Locale.ROOT), lower -> CodePointSet.where(predicate));
     }
 
     private static @Nullable IntPredicate predicate(String name) {
