@@ -72,14 +72,7 @@ final class GrammarBuilder {
         for (String word : words) {
             int at = start;
             for (byte value : word.getBytes(StandardCharsets.UTF_8)) {
-                Way way = new Way(at, value & 0xFF, value & 0xFF);
-                Integer next = ways.get(way);
-                if (next == null) {
-                    next = node();
-                    ways.put(way, next);
-                    range(at, value & 0xFF, value & 0xFF, next);
-                }
-                at = next;
+                at = shared(ways, at, value & 0xFF, value & 0xFF);
             }
             empty(at, to);
         }
@@ -103,16 +96,18 @@ final class GrammarBuilder {
                     range(at, sequence[index], sequence[index + 1], to);
                     break;
                 }
-                Way way = new Way(at, sequence[index], sequence[index + 1]);
-                Integer next = ways.get(way);
-                if (next == null) {
-                    next = node();
-                    ways.put(way, next);
-                    range(at, sequence[index], sequence[index + 1], next);
-                }
-                at = next;
+                at = shared(ways, at, sequence[index], sequence[index + 1]);
             }
         }
+    }
+
+    /** The node behind a range of bytes, made when it is the first such range from the node. */
+    private int shared(Map<Way, Integer> ways, int from, int first, int last) {
+        return ways.computeIfAbsent(new Way(from, first, last), way -> {
+            int next = node();
+            range(from, first, last, next);
+            return next;
+        });
     }
 
     /** One character of a JSON string as the letter says. */
