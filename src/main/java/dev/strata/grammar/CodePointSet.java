@@ -66,10 +66,6 @@ record CodePointSet(int... bounds) {
         return bounds.length == 0;
     }
 
-    private boolean isAll() {
-        return bounds.length == 2 && bounds[0] == 0 && bounds[1] == LAST;
-    }
-
     /** Whether it is one character. */
     boolean isSingle() {
         return ranges() == 1 && first(0) == last(0);
@@ -129,8 +125,11 @@ record CodePointSet(int... bounds) {
     }
 
     CodePointSet intersection(CodePointSet other) {
-        if (other.isAll() || isAll()) {
-            return isAll() ? other : this;
+        if (equals(ALL)) {
+            return other;
+        }
+        if (other.equals(ALL)) {
+            return this;
         }
         List<int[]> common = new ArrayList<>();
         int mine = 0;
