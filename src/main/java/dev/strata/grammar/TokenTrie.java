@@ -74,7 +74,7 @@ final class TokenTrie {
         nodes[4 * node + 2] = sorted.length;
         Arrays.fill(roots, -1);
         for (int root = 0; root < size; root = skip(root)) {
-            roots[(int) nodes[4 * root + 3] & 0xFF] = root;
+            roots[label(4 * root)] = root;
         }
         return longest;
     }
@@ -105,7 +105,7 @@ final class TokenTrie {
             int at = 4 * path[level];
             nodes[at] |= lowBits;
             nodes[at + 1] |= highBits;
-            if (characters > (nodes[at + 3] >> 8 & 0xFFFFFF)) {
+            if (characters > height(at)) {
                 nodes[at + 3] = nodes[at + 3] & ~0xFFFFFF00L | (long) characters << 8;
             }
         }
@@ -153,7 +153,7 @@ final class TokenTrie {
                     node = skip(node);
                     continue;
                 }
-                int label = (int) nodes[at + 3] & 0xFF;
+                int label = label(at);
                 GrammarMachine.State next = machine.step(states[level], label);
                 if (next.isDead()) {
                     node = skip(node);
@@ -192,6 +192,10 @@ final class TokenTrie {
 
     private int skip(int node) {
         return (int) (nodes[4 * node + 2] >>> 32);
+    }
+
+    private int label(int at) {
+        return (int) nodes[at + 3] & 0xFF;
     }
 
     private int height(int at) {
