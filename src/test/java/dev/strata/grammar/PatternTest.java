@@ -1,6 +1,7 @@
 package dev.strata.grammar;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
@@ -157,5 +158,10 @@ class PatternTest {
             }
         }
         assertTrue(refused > 1000, refused + " refused");
+    }
+
+    @Test
+    void spellingsOfAScriptShareOneSet() {
+        assertSame(UnicodeProperties.of("sc=Greek"), UnicodeProperties.of("sc=gREEK"));
     }
 }
