@@ -6,7 +6,7 @@ public interface DeltaListener {
     void onDelta(Delta delta);
 
     /**
-     * Nothing more comes for now, to this listener or to others that were told things together with it. What was only kept so far should go on its way: waking
+     * Nothing more comes at this moment, to this listener or to others that were told things together with it. What was only kept so far should go on its way: waking
      * somebody for each delta would cost more than the deltas do.
      */
     default void onPause() {}

@@ -30,7 +30,7 @@ public final class GenerationCall implements AutoCloseable {
         /** A piece has come, or the client has gone. */
         void arrived();
 
-        /** No more pieces come for now. */
+        /** No more pieces come at this moment. */
         void paused();
     }
 
