@@ -248,6 +248,8 @@ final class EventPump implements GenerationCall.Taker {
         if (socket != null && turn.isLoops()) {
             ChannelOutboundBuffer outbound = channel.unsafe().outboundBuffer();
             if (outbound != null && outbound.isEmpty() && events.isEmpty()) {
+                // Whoever has the turn next does not look.
+                fullSince = 0;
                 turn.open();
             }
         }
