@@ -46,13 +46,12 @@ public final class GenerationCall implements AutoCloseable {
     private final List<Generation> generations = new ArrayList<>();
     private final int bound;
     private final Runnable onClose;
-    private int unfinished;
+    /** Answers whose last piece has not come. */
+    private volatile int unfinished;
+
     private volatile Taker taker = NOBODY;
     /** Whether a thread waits in {@link #next}. */
     private volatile boolean waits;
-
-    /** Whether the last piece has come, though it may still wait. */
-    private volatile boolean ended;
 
     private boolean cancelled;
     private @Nullable String gone;
@@ -128,7 +127,6 @@ public final class GenerationCall implements AutoCloseable {
             }
             if (piece.delta() instanceof Delta.Finished) {
                 unfinished--;
-                ended = unfinished == 0;
             }
             full = pieces.size() >= bound;
             pieces.add(piece);
@@ -189,8 +187,9 @@ public final class GenerationCall implements AutoCloseable {
         return pieces.poll();
     }
 
+    /** Whether the last piece has come, though it may still wait. */
     boolean hasEnded() {
-        return ended;
+        return unfinished == 0;
     }
 
     /** Prompt tokens of all prompts together. */
