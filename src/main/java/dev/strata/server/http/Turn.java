@@ -24,24 +24,16 @@ final class Turn {
 
     /** For the event loop: true when it has the turn, which it keeps until {@link #open}; false when it has to be asked again, after {@link #giveBack}. */
     boolean claim() {
-        while (true) {
-            int now = state.get();
-            switch (now) {
-                case LOOP -> {
-                    return true;
-                }
-                case OPEN -> {
-                    if (state.compareAndSet(OPEN, LOOP)) {
-                        return true;
-                    }
-                }
-                default -> {
-                    if (now == WANTED || state.compareAndSet(TAKEN, WANTED)) {
-                        return false;
-                    }
-                }
-            }
-        }
+        int before = state.getAndUpdate(Turn::claimed);
+        return before == LOOP || before == OPEN;
+    }
+
+    private static int claimed(int now) {
+        return switch (now) {
+            case OPEN -> LOOP;
+            case TAKEN -> WANTED;
+            default -> now;
+        };
     }
 
     /** For the event loop, which has the turn: lets others have it. */
