@@ -17,28 +17,21 @@ final class PendingBytes {
     private static final String SHORT_NAMES = "\"\\btnfr";
     private static final int LINE_END = '\r' << 8 | '\n';
 
-    private byte[] own = new byte[512];
-    /** Where they are; not always {@link #own}. */
-    private byte[] bytes = own;
+    private byte[] bytes = new byte[512];
+    /** What {@link #bytes} was before it was borrowed. */
+    private byte[] own = bytes;
 
     private int size;
 
     /** Collects in this memory until {@link #giveBack}. Nothing must wait yet. */
     void borrow(byte[] memory) {
+        own = bytes;
         bytes = memory;
     }
 
     /** Collects in memory of its own again; what waits comes along. */
     void giveBack() {
-        byte[] borrowed = bytes;
-        bytes = own;
-        if (size > 0) {
-            int waiting = size;
-            size = 0;
-            reserve(waiting);
-            System.arraycopy(borrowed, 0, bytes, 0, waiting);
-            size = waiting;
-        }
+        bytes = size == 0 ? own : Arrays.copyOf(bytes, Math.max(size, own.length));
     }
 
     int size() {
@@ -138,9 +131,7 @@ final class PendingBytes {
 
     private void reserve(int more) {
         if (size + more > bytes.length) {
-            boolean mine = bytes == own;
             bytes = Arrays.copyOf(bytes, Math.max(size + more, 2 * bytes.length));
-            own = mine ? bytes : own;
         }
     }
 }
