@@ -1,5 +1,7 @@
 package dev.strata.server.http;
 
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -15,8 +17,9 @@ final class DirectSender {
 
     private final ReentrantLock lock = new ReentrantLock();
     private final byte[] events = new byte[MOST];
-    private final ByteBuffer chunk = ByteBuffer.allocateDirect(MOST + PendingBytes.FRAME);
-    private final long address = MemorySegment.ofBuffer(chunk).address();
+    private final ByteBuffer memory = ByteBuffer.allocateDirect(MOST + PendingBytes.FRAME);
+    private final ByteBuf chunk = Unpooled.wrappedBuffer(memory);
+    private final long address = MemorySegment.ofBuffer(memory).address();
     private long sends;
 
     /** Whether the calling thread may use it now, until {@link #release}. */
@@ -54,7 +57,7 @@ final class DirectSender {
         }
         waiting.moveAsChunk(chunk.clear());
         int sent = sent(socket);
-        if (sent < chunk.position()) {
+        if (sent < chunk.writerIndex()) {
             left.keep(chunk, sent);
             return false;
         }
@@ -64,7 +67,7 @@ final class DirectSender {
 
     private int sent(DirectSocket socket) {
         try {
-            return socket.send(address, 0, chunk.position());
+            return socket.send(address, 0, chunk.writerIndex());
         } catch (IOException e) {
             // The event loop will find the same and knows what to do.
             return 0;

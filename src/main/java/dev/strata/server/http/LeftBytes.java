@@ -1,6 +1,7 @@
 package dev.strata.server.http;
 
-import java.nio.ByteBuffer;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
 import org.jspecify.annotations.Nullable;
 
 /** What a socket did not take of a chunk. Used by one thread at a time. */
@@ -8,10 +9,8 @@ final class LeftBytes {
     private byte @Nullable [] bytes;
 
     /** Keeps what was put into the buffer, but for its first {@code sent} bytes. */
-    void keep(ByteBuffer chunk, int sent) {
-        byte[] rest = new byte[chunk.position() - sent];
-        chunk.get(sent, rest);
-        bytes = rest;
+    void keep(ByteBuf chunk, int sent) {
+        bytes = ByteBufUtil.getBytes(chunk, sent, chunk.writerIndex() - sent);
     }
 
     boolean isEmpty() {

@@ -1,7 +1,6 @@
 package dev.strata.server.http;
 
 import io.netty.buffer.ByteBuf;
-import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /** Bytes of events that wait to be written. Used by one thread at a time. */
@@ -105,28 +104,11 @@ final class PendingBytes {
 
     /** Writes what waited, which is something, as a chunk of HTTP/1.1 with its frame; nothing waits afterwards. */
     void moveAsChunk(ByteBuf out) {
-        for (int shift = firstDigit(); shift >= 0; shift -= 4) {
-            out.writeByte(digit(shift));
+        for (int shift = (31 - Integer.numberOfLeadingZeros(size)) / 4 * 4; shift >= 0; shift -= 4) {
+            out.writeByte(Character.forDigit(size >>> shift & 15, 16));
         }
         out.writeShort(LINE_END).writeBytes(bytes, 0, size).writeShort(LINE_END);
         size = 0;
-    }
-
-    /** The same for memory that sockets read from. */
-    void moveAsChunk(ByteBuffer out) {
-        for (int shift = firstDigit(); shift >= 0; shift -= 4) {
-            out.put(digit(shift));
-        }
-        out.putShort((short) LINE_END).put(bytes, 0, size).putShort((short) LINE_END);
-        size = 0;
-    }
-
-    private int firstDigit() {
-        return (31 - Integer.numberOfLeadingZeros(size)) / 4 * 4;
-    }
-
-    private byte digit(int shift) {
-        return (byte) Character.forDigit(size >>> shift & 15, 16);
     }
 
     private void reserve(int more) {

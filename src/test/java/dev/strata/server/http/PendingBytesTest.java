@@ -50,10 +50,10 @@ final class PendingBytesTest {
             bytes.moveAsChunk(out);
             assertArrayEquals(chunk, ByteBufUtil.getBytes(out));
             bytes.add(content);
-            ByteBuffer memory = ByteBuffer.allocate(size + PendingBytes.FRAME);
-            bytes.moveAsChunk(memory);
-            assertEquals(chunk.length, memory.position());
-            assertArrayEquals(chunk, ByteBufUtil.getBytes(Unpooled.wrappedBuffer(memory.flip())));
+            ByteBuf memory = Unpooled.wrappedBuffer(ByteBuffer.allocateDirect(size + PendingBytes.FRAME));
+            bytes.moveAsChunk(memory.clear());
+            assertEquals(chunk.length, memory.writerIndex());
+            assertArrayEquals(chunk, ByteBufUtil.getBytes(memory));
             assertEquals(0, bytes.size());
         }
     }
