@@ -46,9 +46,6 @@ final class ChatStream extends ChunkStream {
     }
 
     private void text(int choice, String key, String text, List<TokenLogprob> tokens) {
-        if (tokens.isEmpty() && sendMore(choice, key, text)) {
-            return;
-        }
         if (started.get(choice) && tokens.isEmpty()) {
             sendText(choice, key, text);
         } else {

@@ -23,7 +23,7 @@ abstract class ChunkStream implements EventWriter {
     /** By the key of the text, then by choice. */
     private final Map<String, @Nullable TextFrame[]> frames = new HashMap<>();
 
-    /** The last one used. */
+    /** The last one used, most often the next one, too. */
     private @Nullable TextFrame last;
 
     private String lastKey = "";
@@ -61,19 +61,14 @@ abstract class ChunkStream implements EventWriter {
      * @param key names the shape within this choice
      */
     final void sendText(int choice, String key, String text) {
-        last = frame(choice, key);
-        lastKey = key;
-        lastChoice = choice;
-        events.sendFramed(last, text);
-    }
-
-    /** {@link #sendText} if the text before was of the same choice and key, as in most of an answer; else it does nothing and returns false. */
-    final boolean sendMore(int choice, String key, String text) {
-        if (last == null || lastChoice != choice || !lastKey.equals(key)) {
-            return false;
+        TextFrame frame = last;
+        if (frame == null || lastChoice != choice || !lastKey.equals(key)) {
+            frame = frame(choice, key);
+            last = frame;
+            lastKey = key;
+            lastChoice = choice;
         }
-        events.sendFramed(last, text);
-        return true;
+        events.sendFramed(frame, text);
     }
 
     private TextFrame frame(int choice, String key) {

@@ -42,9 +42,7 @@ final class CompletionStream extends ChunkStream {
 
     private void text(int choice, String text, List<TokenLogprob> tokens) {
         if (!logprobs || tokens.isEmpty()) {
-            if (!sendMore(choice, "", text)) {
-                sendText(choice, "", text);
-            }
+            sendText(choice, "", text);
             return;
         }
         Map<String, @Nullable Object> entry = entry(choice, "", text);
