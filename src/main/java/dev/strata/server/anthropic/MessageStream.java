@@ -39,7 +39,7 @@ final class MessageStream implements EventWriter, MessageOutput.Steps {
     public void begin() {
         // How much is cached is known only when the prompt has been read; message_delta tells the final counts.
         Map<String, @Nullable Object> usage = MessageOutput.usage(new Usage(promptTokens, 0, 0, 0));
-        send("message_start", Json.object("message", body.of(List.of(), null, null, usage)));
+        event("message_start", Json.object("message", body.of(List.of(), null, null, usage)));
         keepAlive();
     }
 
@@ -49,7 +49,7 @@ final class MessageStream implements EventWriter, MessageOutput.Steps {
             case Delta.Finished finished -> {
                 done = true;
                 output.close();
-                send(
+                event(
                         "message_delta",
                         Json.object(
                                 "delta",
@@ -60,7 +60,7 @@ final class MessageStream implements EventWriter, MessageOutput.Steps {
                                         finished.stopString()),
                                 "usage",
                                 MessageOutput.usage(finished.usage())));
-                send("message_stop", Json.object());
+                event("message_stop", Json.object());
             }
             case Delta.Failed failed -> {
                 done = true;
@@ -70,7 +70,8 @@ final class MessageStream implements EventWriter, MessageOutput.Steps {
         }
     }
 
-    private void send(String type, Map<String, @Nullable Object> members) {
+    @Override
+    public void event(String type, Map<String, @Nullable Object> members) {
         events.send(type, whole(type, members));
     }
 
@@ -78,11 +79,6 @@ final class MessageStream implements EventWriter, MessageOutput.Steps {
         Map<String, @Nullable Object> event = Json.object("type", type);
         event.putAll(members);
         return event;
-    }
-
-    @Override
-    public void event(String type, Map<String, @Nullable Object> members) {
-        send(type, members);
     }
 
     @Override
@@ -102,7 +98,7 @@ final class MessageStream implements EventWriter, MessageOutput.Steps {
 
     @Override
     public void keepAlive() {
-        send("ping", Json.object());
+        event("ping", Json.object());
     }
 
     @Override
