@@ -123,8 +123,7 @@ public final class Generations {
     /** Counts the pieces of one request, and writes its token counts into the log line. */
     private final class Progress implements Consumer<Piece> {
         private final Exchange exchange;
-        private final long start;
-        /** Nanoseconds from the start to the piece before; 0: there was none. */
+        /** When the piece before came, in nanoseconds of the exchange; 0: there was none. */
         private long last;
 
         private int predicted;
@@ -132,7 +131,6 @@ public final class Generations {
 
         Progress(Exchange exchange) {
             this.exchange = exchange;
-            this.start = System.nanoTime() - exchange.elapsedNanos();
         }
 
         @Override
@@ -147,7 +145,7 @@ public final class Generations {
         }
 
         private void tick() {
-            long now = System.nanoTime() - start;
+            long now = exchange.elapsedNanos();
             if (last == 0) {
                 metrics.firstToken(now / 1e9);
             } else {
