@@ -7,9 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.strata.api.Delta;
 import dev.strata.api.DeltaListener;
 import dev.strata.api.GenerateRequest;
-import dev.strata.api.OutputFormat;
 import dev.strata.api.Prompt;
-import dev.strata.api.SamplingOptions;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -44,18 +42,7 @@ class DeliveryTest {
     }
 
     private static ActiveRequest request(Listener listener) {
-        GenerateRequest request = new GenerateRequest(
-                new Prompt.Text("x"),
-                SamplingOptions.DEFAULTS,
-                new OutputFormat.Text(),
-                1,
-                List.of(),
-                -1,
-                1,
-                false,
-                false,
-                false,
-                null);
+        GenerateRequest request = EngineFixture.request(new Prompt.Text("x"), 1);
         TextSide.Prepared prompt = new TextSide.Prepared(new int[] {1}, new int[0], 0, false);
         return new ActiveRequest(request, prompt, listener, 0, Long.MAX_VALUE, () -> {});
     }
