@@ -94,6 +94,35 @@ final class GrammarMachine {
             return (readable[value >> 6] >>> value & 1) != 0;
         }
 
+        /** Whether nothing but the end of a string can follow. */
+        boolean readsQuoteOnly() {
+            return isQuoteOnly(readable);
+        }
+
+        /** Whether any character of these classes can be read. */
+        boolean readsAny(long low, long high) {
+            return (readLow() & low | readHigh() & high) != 0;
+        }
+
+        /** Classes from 0 to 63 of which any character can be read, one bit each. */
+        long readLow() {
+            long classes = readable[0] & ~CONTROLS;
+            if ((readable[0] & CONTROLS) != 0) {
+                classes |= 1L << Characters.CONTROL;
+            }
+            for (int word = 2; word < 4; word++) {
+                for (long bits = readable[word]; bits != 0; bits &= bits - 1) {
+                    classes |= 1L << Characters.classOf(64 * word + Long.numberOfTrailingZeros(bits));
+                }
+            }
+            return classes;
+        }
+
+        /** The same of the other classes. */
+        long readHigh() {
+            return readable[1];
+        }
+
         QuoteMasks masks() {
             QuoteMasks known = masks;
             if (known == null) {
@@ -305,7 +334,7 @@ final class GrammarMachine {
         for (int stack : state.stacks) {
             int node = table.node(stack);
             any |= node == automaton.character();
-            if (node != automaton.character() && !readsQuoteOnly(automaton.ranges()[node])) {
+            if (node != automaton.character() && !isQuoteOnly(readable(node))) {
                 return null;
             }
         }
@@ -321,48 +350,8 @@ final class GrammarMachine {
         return closure();
     }
 
-    /** Whether nothing but the end of a string can follow. */
-    boolean readsQuoteOnly(State state) {
-        for (int stack : state.stacks) {
-            if (!readsQuoteOnly(automaton.ranges()[table.node(stack)])) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private static boolean readsQuoteOnly(int[] ranges) {
-        for (int index = 0; index < ranges.length; index += 3) {
-            if (ranges[index] != '"' || ranges[index + 1] != '"') {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    /** Whether any character of these classes can be read. */
-    boolean readsAny(State state, long low, long high) {
-        return (readLow(state) & low | readHigh(state) & high) != 0;
-    }
-
-    /** Classes from 0 to 63 of which any character can be read, one bit each. */
-    long readLow(State state) {
-        long readable = state.readable[0];
-        long classes = readable & ~CONTROLS;
-        if ((readable & CONTROLS) != 0) {
-            classes |= 1L << Characters.CONTROL;
-        }
-        for (int word = 2; word < 4; word++) {
-            for (long bits = state.readable[word]; bits != 0; bits &= bits - 1) {
-                classes |= 1L << Characters.classOf(64 * word + Long.numberOfTrailingZeros(bits));
-            }
-        }
-        return classes;
-    }
-
-    /** The same of the other classes. */
-    long readHigh(State state) {
-        return state.readable[1];
+    private static boolean isQuoteOnly(long[] bytes) {
+        return (bytes[0] & ~(1L << '"') | bytes[1] | bytes[2] | bytes[3]) == 0;
     }
 
     /** A large set of characters of which any text can be read. */

@@ -193,7 +193,7 @@ public final class GrammarVocabulary {
             state = next;
             alike &= machine.step(state, '"') == first;
         }
-        if (room == 0 || room < most && !machine.readsQuoteOnly(state)) {
+        if (room == 0 || room < most && !state.readsQuoteOnly()) {
             return null;
         }
         if (alike && room >= most) {

@@ -74,8 +74,8 @@ record Roaming(long low, long high, long deadLow, long deadHigh, int run, boolea
             List<GrammarMachine.State> seen = new ArrayList<>(List.of(start));
             List<GrammarMachine.State> level = List.of(start);
             boolean back = false;
-            readLow = machine.readLow(start);
-            readHigh = machine.readHigh(start);
+            readLow = start.readLow();
+            readHigh = start.readHigh();
             for (int run = 0; run < LONGEST; run++) {
                 List<GrammarMachine.State> next = new ArrayList<>();
                 for (GrammarMachine.State state : level) {
@@ -108,15 +108,15 @@ record Roaming(long low, long high, long deadLow, long deadHigh, int run, boolea
                             readHigh = -1;
                         }
                         next.add(target);
-                        readLow |= machine.readLow(target);
-                        readHigh |= machine.readHigh(target);
+                        readLow |= target.readLow();
+                        readHigh |= target.readHigh();
                     }
                 }
                 if (next.isEmpty()) {
                     return roaming(ENDLESS, false);
                 }
                 seen.addAll(next);
-                boolean ends = !back && next.stream().noneMatch(state -> machine.readsAny(state, low, high));
+                boolean ends = !back && next.stream().noneMatch(state -> state.readsAny(low, high));
                 boolean goOn =
                         next.stream().allMatch(state -> machine.fan(state).missing(low, high) == 0);
                 if (ends || !goOn || seen.size() > MOST_STATES) {
