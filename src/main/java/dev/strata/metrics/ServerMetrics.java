@@ -18,12 +18,12 @@ import java.util.function.LongSupplier;
 public final class ServerMetrics {
     private final PrometheusRegistry registry = new PrometheusRegistry();
 
-    private final Counter requests = Counter.builder()
-            .withoutExemplars()
-            .name("strata_http_requests_total")
-            .help("Answered HTTP requests; status 499: the client left first")
-            .labelNames("method", "route", "status")
-            .register(registry);
+    private final Counter requests = counter(
+            "strata_http_requests_total",
+            "Answered HTTP requests; status 499: the client left first",
+            "method",
+            "route",
+            "status");
     private final Histogram requestSeconds = Histogram.builder()
             .name("strata_http_request_seconds")
             .help("From the complete request to the end of its answer")
@@ -32,39 +32,14 @@ public final class ServerMetrics {
             .withoutExemplars()
             .classicUpperBounds(0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60, 300, 1800)
             .register(registry);
-    private final Counter promptTokens = Counter.builder()
-            .withoutExemplars()
-            .name("strata_prompt_tokens_total")
-            .help("Prompt tokens of finished answers")
-            .labelNames("source")
-            .register(registry);
-    private final Counter predictedTokens = Counter.builder()
-            .withoutExemplars()
-            .name("strata_predicted_tokens_total")
-            .help("Tokens generated for finished answers")
-            .register(registry);
-    private final Counter promptSeconds = Counter.builder()
-            .withoutExemplars()
-            .name("strata_prompt_seconds_total")
-            .help("Time spent reading prompts")
-            .register(registry);
-    private final Counter predictedSeconds = Counter.builder()
-            .withoutExemplars()
-            .name("strata_predicted_seconds_total")
-            .help("Time spent generating")
-            .register(registry);
-    private final Counter draftTokens = Counter.builder()
-            .withoutExemplars()
-            .name("strata_draft_tokens_total")
-            .help("Speculative tokens")
-            .labelNames("outcome")
-            .register(registry);
-    private final Counter answers = Counter.builder()
-            .withoutExemplars()
-            .name("strata_answers_total")
-            .help("Answers by the reason of their end")
-            .labelNames("reason")
-            .register(registry);
+    private final Counter promptTokens =
+            counter("strata_prompt_tokens_total", "Prompt tokens of finished answers", "source");
+    private final Counter predictedTokens =
+            counter("strata_predicted_tokens_total", "Tokens generated for finished answers");
+    private final Counter promptSeconds = counter("strata_prompt_seconds_total", "Time spent reading prompts");
+    private final Counter predictedSeconds = counter("strata_predicted_seconds_total", "Time spent generating");
+    private final Counter draftTokens = counter("strata_draft_tokens_total", "Speculative tokens", "outcome");
+    private final Counter answers = counter("strata_answers_total", "Answers by the reason of their end", "reason");
     private final Histogram firstTokenSeconds = Histogram.builder()
             .name("strata_first_token_seconds")
             .help("From the complete request to the first piece of its answer")
@@ -79,6 +54,15 @@ public final class ServerMetrics {
             .withoutExemplars()
             .classicUpperBounds(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10)
             .register(registry);
+
+    private Counter counter(String name, String help, String... labels) {
+        return Counter.builder()
+                .withoutExemplars()
+                .name(name)
+                .help(help)
+                .labelNames(labels)
+                .register(registry);
+    }
 
     public void gauge(String name, String help, IntSupplier value) {
         GaugeWithCallback.builder()
