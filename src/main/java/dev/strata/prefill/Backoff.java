@@ -12,9 +12,8 @@ final class Backoff {
     private static final int SPINS = Runtime.getRuntime().availableProcessors() >= ENOUGH_PROCESSORS ? 3000 : 200;
     private static final long SLEEP_NANOS = 20_000;
     private static final long LONGEST_NANOS = 60_000;
-    // Reads of a drive take milliseconds, and every wake-up costs a virtual machine more than the look: with the sleeps
-    // above the waiting
-    // threads of a stager took 40 % of the drive's rate.
+    // Reads of a drive take milliseconds, and every wake-up costs a virtual machine more than the look: with the
+    // sleeps above the waiting threads of a stager took 40 % of the drive's rate.
     private static final long SLOW_SLEEP_NANOS = 250_000;
     private static final long SLOW_LONGEST_NANOS = 1_000_000;
     /** More threads than these wake up less often, or they would take the processors from those that work. */
