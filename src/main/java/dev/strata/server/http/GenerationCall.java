@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The answers to one HTTP request while they are made: the engine's thread puts pieces in and never waits; the request's virtual thread, its event loop or, to
- * send them at once, the engine's own takes them out. When a client reads so slowly that the queue fills, or goes away, the engine is told to stop and {@link #next} throws.
+ * send them at once, the engine's own takes them out. When a client reads so slowly that the queue fills, or goes away, the engine is told to stop and
+ * {@link #next} throws.
  */
 public final class GenerationCall implements AutoCloseable {
     /**
