@@ -16,7 +16,7 @@ final class Errors {
 
     /** The answer's rule went beyond its limits while it was written. */
     static ApiError rule(GrammarException error) {
-        return ApiError.invalid("response_format", "The answer cannot be constrained: " + error.getMessage());
+        return error.toError("response_format");
     }
 
     static ApiError pass(Throwable error) {

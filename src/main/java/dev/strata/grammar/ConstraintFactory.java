@@ -153,8 +153,7 @@ public final class ConstraintFactory {
             GrammarConstraint constraint = new GrammarConstraint(machine);
             return reasoning ? ReasoningGate.of(machine.vocabulary(), constraint, insideReasoning) : constraint;
         } catch (GrammarException error) {
-            throw new ApiException(
-                    ApiError.invalid(parameter, "The answer cannot be constrained: " + error.getMessage()));
+            throw new ApiException(error.toError(parameter));
         }
     }
 
