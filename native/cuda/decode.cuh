@@ -26,7 +26,7 @@ enum Mode { STORE = 0, ADD = 1, SILU = 2, TWICE_SIGMOID = 3, ADD_SCALED = 4, INJ
 const int MOST_PARTS = 4;
 
 #define STRATA_TYPE_CODE(name, T) CODE_##name,
-enum TypeCode { STRATA_EACH_TYPE(STRATA_TYPE_CODE) };
+enum TypeCode { EACH_STORED_TYPE(STRATA_TYPE_CODE) };
 
 #ifdef STRATA_EMULATED
 STRATA_INLINE void copy_async_some(void* shared, const void* global, int bytes) {
@@ -144,7 +144,7 @@ struct Exact {
 };
 STRATA_INLINE bool exact(int type) {
 #define STRATA_EXACT(name, T) | (Exact<T>::value ? 1u << CODE_##name : 0u)
-    const u32 all = 0u STRATA_EACH_TYPE(STRATA_EXACT);
+    const u32 all = 0u EACH_STORED_TYPE(STRATA_EXACT);
 #undef STRATA_EXACT
     return (all >> type & 1u) != 0;
 }
@@ -593,7 +593,7 @@ STRATA_INLINE void multiply_stored(int type, const u8* low, const u8* high, int 
     switch (type) {
 #define STRATA_MULTIPLY(name, T) \
     case CODE_##name: multiply_groups<T, ONE>(low, high, groups, columns, c, before, first, step, sums); break;
-        STRATA_EACH_TYPE(STRATA_MULTIPLY)
+        EACH_STORED_TYPE(STRATA_MULTIPLY)
     }
 }
 
@@ -753,7 +753,7 @@ STRATA_INLINE void read_eight_of(int type, const u8* row, int item, int columns,
     switch (type) {
 #define STRATA_EIGHT(name, T) \
     case CODE_##name: read_eight<T>(row, item, columns, w); break;
-        STRATA_EACH_TYPE(STRATA_EIGHT)
+        EACH_STORED_TYPE(STRATA_EIGHT)
     }
 }
 

@@ -63,7 +63,7 @@ STRATA_INLINE void expand(const u64* table, const int* counts, int first, u64 of
                   interleave);                                                                                       \
     }
 
-STRATA_EACH_TYPE(EXPAND)
+EACH_STORED_TYPE(EXPAND)
 
 // Activations as float16, [rows][padded], zeros behind the columns. One thread two values.
 STRATA_KERNEL(256, round_rows, const float* x, int rows, int columns, int padded, u16* out) {

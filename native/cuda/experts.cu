@@ -208,7 +208,7 @@ STRATA_INLINE void down(const u64* table, const int* ids, int first, int count, 
         down<T>(table, ids, first, count, offset, tail, weights, row_bytes, outputs, columns, h, used, share, out,     \
                 split);                                                                                                \
     }
-STRATA_EACH_TYPE(EXPERT)
+EACH_STORED_TYPE(EXPERT)
 
 // Softmax over all experts, the best `used` (lower index first among equals). One warp a row; scores in dynamic shared memory.
 STRATA_KERNEL(128, route, const float* logits, int rows, int experts, int used, int renormalise, float scale, int* ids,

@@ -152,4 +152,4 @@ STRATA_INLINE void take_rows(const u8* weights, u64 row_bytes, int columns, cons
     }
 
 #define ALL(name, T) PRODUCT(name, T, 1) PRODUCT(name, T, 2) PRODUCT(name, T, 4) PRODUCT(name, T, 8) EMBED(name, T)
-STRATA_EACH_TYPE(ALL)
+EACH_STORED_TYPE(ALL)

@@ -451,7 +451,7 @@ STRATA_INLINE void down(const DownInputs& given, float (*partial)[16], float* mo
         __shared__ float most_of[32];                                                                                                 \
         down<T>(given, partial, most_of);                                                                                             \
     }
-STRATA_EACH_TYPE(STRATA_ROW_KERNELS)
+EACH_STORED_TYPE(STRATA_ROW_KERNELS)
 
 #define STRATA_ROW_ROUTER(name, T)                                                        \
     STRATA_KERNEL(256, row_route_##name, const __grid_constant__ RouteInputs given) {     \

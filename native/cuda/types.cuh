@@ -358,7 +358,7 @@ struct TypeIq3S : InOrder {
 };
 
 // Calls M(name, type) for every type that products read as stored.
-#define STRATA_EACH_TYPE(M)                                                                                          \
+#define EACH_STORED_TYPE(M)                                                                                          \
     M(f32, TypeF32) M(f16, TypeF16) M(bf16, TypeBf16) M(q8_0, TypeQ8_0) M(q4_0, TypeQ4_0) M(iq4_nl, TypeIq4Nl)        \
     M(mxfp4, TypeMxfp4) M(nvfp4, TypeNvfp4) M(q4_k, TypeQ4_K) M(q5_k, TypeQ5_K) M(q6_k, TypeQ6_K)                     \
     M(iq4_xs, TypeIq4Xs) M(q2_0, TypeQ2_0) M(iq2_xs, TypeIq2Xs) M(iq3_xxs, TypeIq3Xxs) M(iq3_s, TypeIq3S)

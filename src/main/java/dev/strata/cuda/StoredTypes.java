@@ -14,7 +14,7 @@ final class StoredTypes {
     /** Kernels of one type. */
     record Entry(Kernel[] products, Kernel embed, Kernel expand, Kernel gateUp, Kernel down) {}
 
-    /** The types that kernels read, in the order of STRATA_EACH_TYPE in types.cuh. */
+    /** The types that kernels read, in the order of EACH_STORED_TYPE in types.cuh. */
     private static final List<QuantType> CODES = List.of(
             QuantType.F32,
             QuantType.F16,
