@@ -128,15 +128,6 @@ STRATA_INLINE void four_fresh(const float* x, int k, int columns, float* v) {
     }
 }
 
-// The same of rows of a multiple of four columns, without a branch.
-STRATA_INLINE void four_held(const float* x, int k, int columns, float* v) {
-    read_fresh_four(x + min(k, columns - 4), v);
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        v[i] = k < columns ? v[i] : 0.0f;
-    }
-}
-
 // Whether products with a type are made of bytes.
 template <class T>
 struct Exact {
@@ -615,8 +606,6 @@ struct Matrix {
 struct Matrices {
     Matrix of[6];
 };
-
-STRATA_INLINE int tiles_of(int outputs) { return (outputs + 15) >> 4; }
 
 STRATA_INLINE const Matrix& matrix_of(const Matrices& list, int count, int tile) {
     int which = 0;

@@ -65,13 +65,6 @@ STRATA_INLINE u32 half2_of(float low, float high) {
     return bits;
 }
 
-// Two values as bfloat16, the first in the low half.
-STRATA_INLINE u32 bf16x2_of(float low, float high) {
-    u32 bits;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
-    return bits;
-}
-
 STRATA_INLINE u32 permute_bytes(u32 low, u32 high, u32 selector) { return __byte_perm(low, high, selector); }
 
 STRATA_INLINE void copy_async_16(void* shared, const void* global) {
@@ -105,13 +98,7 @@ STRATA_INLINE void load_matrices_transposed(u32 out[4], const void* shared) {
                  : "memory");
 }
 
-// c[16 x 8] += a[16 x 16] b[16 x 8], bfloat16 operands, float32 sums.
-STRATA_INLINE void multiply_bf16(float c[4], const u32 a[4], u32 b0, u32 b1) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-// The same with float16 operands.
+// c[16 x 8] += a[16 x 16] b[16 x 8], float16 operands, float32 sums.
 STRATA_INLINE void multiply_f16(float c[4], const u32 a[4], u32 b0, u32 b1) {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])

@@ -131,14 +131,6 @@ STRATA_INLINE_EMULATED uint16_t to_half(float value) {
     return bits;
 }
 STRATA_INLINE_EMULATED uint32_t half2_of(float low, float high) { return to_half(low) | (uint32_t)to_half(high) << 16; }
-STRATA_INLINE_EMULATED uint16_t to_bf16(float value) {
-    uint32_t bits = bits_of(value);
-    if ((bits & 0x7fffffffu) > 0x7f800000u) {
-        return 0x7fff;
-    }
-    return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16);
-}
-STRATA_INLINE_EMULATED uint32_t bf16x2_of(float low, float high) { return to_bf16(low) | (uint32_t)to_bf16(high) << 16; }
 STRATA_INLINE_EMULATED uint32_t permute_bytes(uint32_t low, uint32_t high, uint32_t selector) {
     uint64_t both = (uint64_t)high << 32 | low;
     uint32_t result = 0;
@@ -166,7 +158,6 @@ STRATA_INLINE_EMULATED void copy_async_wait() {}
 
 void load_matrices(uint32_t out[4], const void* shared);
 void load_matrices_transposed(uint32_t out[4], const void* shared);
-void multiply_bf16(float c[4], const uint32_t a[4], uint32_t b0, uint32_t b1);
 void multiply_f16(float c[4], const uint32_t a[4], uint32_t b0, uint32_t b1);
 void multiply_bytes_of(bool a_signed, bool b_signed, int c[4], const uint32_t a[4], uint32_t b0, uint32_t b1);
 template <bool A_SIGNED, bool B_SIGNED>

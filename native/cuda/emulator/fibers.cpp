@@ -276,36 +276,6 @@ struct Operands {
 };
 static_assert(sizeof(Operands) <= STRIDE);
 
-float as_bf16(uint32_t bits) { return float_of(bits << 16); }
-float as_f16(uint32_t bits) { return from_half((uint16_t)bits); }
-
-template <float (*CONVERT)(uint32_t)>
-void multiply(float c[4], const uint32_t a[4], uint32_t b0, uint32_t b1) {
-    Operands mine;
-    for (int half = 0; half < 2; half++) {
-        for (int i = 0; i < 4; i++) {
-            mine.a[i][half] = CONVERT(a[i] >> (16 * half) & 0xffff);
-        }
-        mine.b[0][half] = CONVERT(b0 >> (16 * half) & 0xffff);
-        mine.b[1][half] = CONVERT(b1 >> (16 * half) & 0xffff);
-    }
-    const unsigned char* all = exchange(&mine, sizeof mine);
-    int lane = thread_index.x & 31;
-    for (int i = 0; i < 4; i++) {
-        int row = lane / 4 + 8 * (i / 2), column = 2 * (lane % 4) + i % 2;
-        const unsigned char* left = all + 4 * (row % 8) * STRIDE + offsetof(Operands, a) + row / 8 * sizeof(float[2]);
-        const unsigned char* right = all + 4 * column * STRIDE + offsetof(Operands, b);
-        double sum = c[i];
-        for (int k = 0; k < 16; k++) {
-            float x, y;
-            std::memcpy(&x, left + k % 8 / 2 * STRIDE + (2 * (k / 8) * 2 + k % 2) * sizeof(float), sizeof x);
-            std::memcpy(&y, right + k % 8 / 2 * STRIDE + (k / 8 * 2 + k % 2) * sizeof(float), sizeof y);
-            sum += (double)x * y;
-        }
-        c[i] = (float)sum;
-    }
-}
-
 // A lane's bytes of both operands.
 struct ByteOperands {
     uint32_t a[4], b[2];
@@ -335,5 +305,28 @@ void multiply_bytes_of(bool a_signed, bool b_signed, int c[4], const uint32_t a[
 
 void load_matrices(uint32_t out[4], const void* shared) { load(out, shared, false); }
 void load_matrices_transposed(uint32_t out[4], const void* shared) { load(out, shared, true); }
-void multiply_bf16(float c[4], const uint32_t a[4], uint32_t b0, uint32_t b1) { multiply<as_bf16>(c, a, b0, b1); }
-void multiply_f16(float c[4], const uint32_t a[4], uint32_t b0, uint32_t b1) { multiply<as_f16>(c, a, b0, b1); }
+void multiply_f16(float c[4], const uint32_t a[4], uint32_t b0, uint32_t b1) {
+    Operands mine;
+    for (int half = 0; half < 2; half++) {
+        for (int i = 0; i < 4; i++) {
+            mine.a[i][half] = from_half((uint16_t)(a[i] >> (16 * half)));
+        }
+        mine.b[0][half] = from_half((uint16_t)(b0 >> (16 * half)));
+        mine.b[1][half] = from_half((uint16_t)(b1 >> (16 * half)));
+    }
+    const unsigned char* all = exchange(&mine, sizeof mine);
+    int lane = thread_index.x & 31;
+    for (int i = 0; i < 4; i++) {
+        int row = lane / 4 + 8 * (i / 2), column = 2 * (lane % 4) + i % 2;
+        const unsigned char* left = all + 4 * (row % 8) * STRIDE + offsetof(Operands, a) + row / 8 * sizeof(float[2]);
+        const unsigned char* right = all + 4 * column * STRIDE + offsetof(Operands, b);
+        double sum = c[i];
+        for (int k = 0; k < 16; k++) {
+            float x, y;
+            std::memcpy(&x, left + k % 8 / 2 * STRIDE + (2 * (k / 8) * 2 + k % 2) * sizeof(float), sizeof x);
+            std::memcpy(&y, right + k % 8 / 2 * STRIDE + (k / 8 * 2 + k % 2) * sizeof(float), sizeof y);
+            sum += (double)x * y;
+        }
+        c[i] = (float)sum;
+    }
+}
