@@ -311,7 +311,7 @@ STRATA_KERNEL(128, attention_turn, int heads, int head_size, const float* from, 
                   const void* v_data, const u16* k_scales, const u16* v_scales, const int* counts, const int* blocks,   \
                   int budget, int block, int span, const float* gates, float* out, float* parts, float* part_sums) {    \
         STRATA_DYNAMIC_SHARED(shared);                                                                                  \
-        rows_of<D, FORMAT, false>(BlockTeam(), place_of_block(), shared, Inputs{}, queries, heads, kv_heads, scale,     \
+        rows_of<D, FORMAT, false>(shared, Inputs{}, queries, heads, kv_heads, scale,     \
                                   positions, page_bases, pages, k_data, v_data, k_scales, v_scales, counts, blocks,     \
                                   budget, block, span, gates, out, parts, part_sums);                                   \
     }
@@ -319,7 +319,7 @@ STRATA_KERNEL(128, attention_turn, int heads, int head_size, const float* from, 
 #define ATTENTION_OF_WINDOWS(D, suffix, FORMAT)                                                                         \
     STRATA_KERNEL(128, attention_decode_##D##_##suffix, const __grid_constant__ AttendInputs given) {                   \
         STRATA_DYNAMIC_SHARED(shared);                                                                                  \
-        attend<D, FORMAT>(BlockTeam(), place_of_block(), shared, given);                                                \
+        attend<D, FORMAT>(shared, given);                                                \
     }
 
 #define ALL_ATTENTION(D, suffix, FORMAT) \

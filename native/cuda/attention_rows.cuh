@@ -230,42 +230,21 @@ struct Inputs {
     float epsilon, magnitude;
 };
 
-// Which span of which heads of which row.
-struct Place {
-    int split, splits, bunch, bunches, row;
-};
-STRATA_INLINE Place place_of_block() {
-    return Place{(int)blockIdx.x, (int)gridDim.x, (int)blockIdx.y, (int)gridDim.y, (int)blockIdx.z};
-}
-
-// How many blocks came before this one.
-STRATA_INLINE int* arrivals_before() {
-    __shared__ int before;
-    return &before;
-}
-
-// Four warps that are a block of a kernel.
-struct BlockTeam {
-    STRATA_MEMBER void sync() const { __syncthreads(); }
-    STRATA_MEMBER void wait() { wait_for_previous_kernel(); }
-    STRATA_MEMBER void release() const { release_next_kernel(); }
-};
-
 // With OWN the queries are what was projected, and `inputs` says what is done to them; without it `inputs` is not read.
-// `team` are the four warps that do it.
-template <int D, int FORMAT, bool OWN, class Team>
-STRATA_INLINE void rows_of(Team team, Place place, u8* shared, const Inputs& inputs, const float* queries, int heads, int kv_heads, float scale,
+// grid (spans, bunches of heads, rows), four warps.
+template <int D, int FORMAT, bool OWN>
+STRATA_INLINE void rows_of(u8* shared, const Inputs& inputs, const float* queries, int heads, int kv_heads, float scale,
                            const int* positions, const int* page_bases, const int* pages, const void* k_data,
                            const void* v_data, const u16* k_scales, const u16* v_scales, const int* counts, const int* blocks, int budget,
                            int block, int span, const float* gates, float* out, float* parts, float* part_sums) {
     const int CHUNK = D >= 256 ? 16 : 32;
     if (!OWN) {
-        team.wait();
+        wait_for_previous_kernel();
     }
-    team.release();
-    int row = place.row, split = place.split, splits = place.splits;
+    release_next_kernel();
+    int row = blockIdx.z, split = blockIdx.x, splits = gridDim.x, bunch = blockIdx.y;
     int group = heads / kv_heads, bunches = (group + 15) / 16;
-    int kv_head = place.bunch / bunches, first_head = kv_head * group + place.bunch % bunches * 16;
+    int kv_head = bunch / bunches, first_head = kv_head * group + bunch % bunches * 16;
     int own = min(16, (kv_head + 1) * group - first_head);
     int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     Visible seen = visible(counts, blocks, budget, block, row, positions[row]);
@@ -275,7 +254,7 @@ STRATA_INLINE void rows_of(Team team, Place place, u8* shared, const Inputs& inp
         if (OWN && inputs.arrivals != nullptr) {
             return;
         }
-        team.wait();
+        wait_for_previous_kernel();
         for (int r = threadIdx.x; r < own; r += 128) {
             long long at = (heads_before + r) * splits + split;
             part_sums[2 * at] = -INFINITY;
@@ -337,125 +316,130 @@ STRATA_INLINE void rows_of(Team team, Place place, u8* shared, const Inputs& inp
         }
     }
     Tile<D, CHUNK> work;
-    {
-        int items = own + 2 * news;
-        if (OWN) {
-            team.wait();
-        }
-        if constexpr (OWN) {
+    int items = own + 2 * news;
+    if (OWN) {
+        wait_for_previous_kernel();
+    }
+    if constexpr (OWN) {
 #pragma unroll 4
-            for (int i = 4 * threadIdx.x; i < items * D; i += 512) {
-                int item = i / D, d = i % D;
-                long long kv = ((long long)(row - position + position_of(item)) * kv_heads + kv_head) * D + d;
-                read_fresh_four(item < own ? queries + (heads_before + item) * D * (inputs.gated ? 2 : 1) + d
-                                           : (item < own + news ? inputs.keys : inputs.values) + kv,
-                                heads_of + i);
+        for (int i = 4 * threadIdx.x; i < items * D; i += 512) {
+            int item = i / D, d = i % D;
+            long long kv = ((long long)(row - position + position_of(item)) * kv_heads + kv_head) * D + d;
+            read_fresh_four(item < own ? queries + (heads_before + item) * D * (inputs.gated ? 2 : 1) + d
+                                       : (item < own + news ? inputs.keys : inputs.values) + kv,
+                            heads_of + i);
+        }
+        __syncthreads();
+        for (int item = warp; item < items; item += 4) {
+            float* v = heads_of + item * D;
+            bool is_key = item >= own && item < own + news;
+            const float* norm = item < own ? inputs.query_norm : is_key ? inputs.key_norm : nullptr;
+            const float* weights = item < own ? norms : norms + D;
+            const float* sines = turns + (is_key ? 1 + item - own : 0) * D;
+            const float* cosines = sines + D / 2;
+            float squares = 0.0f, turned[(D + 31) / 32];
+            for (int d = lane; d < D; d += 32) {
+                squares += v[d] * v[d];
             }
-            team.sync();
-            for (int item = warp; item < items; item += 4) {
-                float* v = heads_of + item * D;
-                bool is_key = item >= own && item < own + news;
-                const float* norm = item < own ? inputs.query_norm : is_key ? inputs.key_norm : nullptr;
-                const float* weights = item < own ? norms : norms + D;
-                const float* sines = turns + (is_key ? 1 + item - own : 0) * D;
-                const float* cosines = sines + D / 2;
-                float squares = 0.0f, turned[(D + 31) / 32];
-                for (int d = lane; d < D; d += 32) {
-                    squares += v[d] * v[d];
-                }
-                squares = warp_sum(squares);
-                float factor = norm == nullptr ? 1.0f : inverse_root(squares / D + inputs.epsilon);
-                auto normed = [&](int d) { return norm == nullptr ? v[d] : v[d] * (factor * weights[d]); };
+            squares = warp_sum(squares);
+            float factor = norm == nullptr ? 1.0f : inverse_root(squares / D + inputs.epsilon);
+            auto normed = [&](int d) { return norm == nullptr ? v[d] : v[d] * (factor * weights[d]); };
 #pragma unroll
-                for (int j = 0; j < (D + 31) / 32; j++) {
-                    int d = lane + 32 * j;
-                    if (d >= D || item >= own + news || d >= 2 * half) {
-                        turned[j] = d < D ? normed(d) : 0.0f;
-                    } else if (d < half) {
-                        turned[j] = normed(d) * cosines[d] - normed(d + half) * sines[d];
-                    } else {
-                        turned[j] = normed(d) * cosines[d - half] + normed(d - half) * sines[d - half];
-                    }
-                }
-                warp_barrier();
-#pragma unroll
-                for (int j = 0; j < (D + 31) / 32; j++) {
-                    if (lane + 32 * j < D) {
-                        v[lane + 32 * j] = turned[j];
-                    }
-                }
-                warp_barrier();
-                if (item < own) {
-                    for (int d = 2 * lane; d < D; d += 64) {
-                        *(u32*)(query_tile + tile_offset<D>(item, d >> 3) + 2 * (d & 7)) =
-                            half2_of(v[d] * (scale * 1.4426950408889634f), v[d + 1] * (scale * 1.4426950408889634f));
-                    }
+            for (int j = 0; j < (D + 31) / 32; j++) {
+                int d = lane + 32 * j;
+                if (d >= D || item >= own + news || d >= 2 * half) {
+                    turned[j] = d < D ? normed(d) : 0.0f;
+                } else if (d < half) {
+                    turned[j] = normed(d) * cosines[d] - normed(d + half) * sines[d];
                 } else {
-                    append_head(v, (void*)(is_key ? k_data : v_data), (u16*)(is_key ? k_scales : v_scales), FORMAT,
-                                table.vector_of(base, position_of(item), kv_head), D);
+                    turned[j] = normed(d) * cosines[d - half] + normed(d - half) * sines[d - half];
                 }
             }
-            for (int i = own * (D / 8) + threadIdx.x; i < 16 * (D / 8); i += 128) {
-                Word4 zeros = {0, 0, 0, 0};
-                *(Word4*)(query_tile + tile_offset<D>(i / (D / 8), i % (D / 8))) = zeros;
-            }
-        } else {
-            bring_queries<D>(query_tile, queries, 16, scale * 1.4426950408889634f,
-                             [&](int r) -> long long { return r < own ? heads_before + r : -1; });
-        }
-        team.sync();
-        if (OWN && FORMAT == KV_F16 && start < end && start + CHUNK > fresh) {
-            copy_async_wait<0>();
             warp_barrier();
-            for (int at = max(start, fresh); at < min(end, start + CHUNK); at++) {
-                const float* key = heads_of + (own + at - fresh) * D;
-                const float* value = key + news * D;
+#pragma unroll
+            for (int j = 0; j < (D + 31) / 32; j++) {
+                if (lane + 32 * j < D) {
+                    v[lane + 32 * j] = turned[j];
+                }
+            }
+            warp_barrier();
+            if (item < own) {
                 for (int d = 2 * lane; d < D; d += 64) {
-                    int to = tile_offset<D>(at - start, d >> 3) + 2 * (d & 7);
-                    *(u32*)(key_tile + to) = half2_of(key[d], key[d + 1]);
-                    *(u32*)(value_tile + to) = half2_of(value[d], value[d + 1]);
+                    *(u32*)(query_tile + tile_offset<D>(item, d >> 3) + 2 * (d & 7)) =
+                        half2_of(v[d] * (scale * 1.4426950408889634f), v[d + 1] * (scale * 1.4426950408889634f));
                 }
+            } else {
+                append_head(v, (void*)(is_key ? k_data : v_data), (u16*)(is_key ? k_scales : v_scales), FORMAT,
+                            table.vector_of(base, position_of(item), kv_head), D);
             }
-            warp_barrier();
         }
-        if (!early) {
-            fetch(key_tile, k_data, k_scales, start);
-            fetch(value_tile, v_data, v_scales, start);
+        for (int i = own * (D / 8) + threadIdx.x; i < 16 * (D / 8); i += 128) {
+            Word4 zeros = {0, 0, 0, 0};
+            *(Word4*)(query_tile + tile_offset<D>(i / (D / 8), i % (D / 8))) = zeros;
         }
-        work.start();
-        for (int at = start; at < end; at += 4 * CHUNK) {
-            copy_async_wait<1>();
-            warp_barrier();
-            float scores[CHUNK / 8][4];
-            work.score(scores, query_tile, 0, key_tile);
-            warp_barrier();
-            fetch(key_tile, k_data, k_scales, at + 4 * CHUNK);
-            if (at + CHUNK > end) {
+    } else {
+        bring_queries<D>(query_tile, queries, 16, scale * 1.4426950408889634f,
+                         [&](int r) -> long long { return r < own ? heads_before + r : -1; });
+    }
+    __syncthreads();
+    if (OWN && FORMAT == KV_F16 && start < end && start + CHUNK > fresh) {
+        copy_async_wait<0>();
+        warp_barrier();
+        for (int at = max(start, fresh); at < min(end, start + CHUNK); at++) {
+            const float* key = heads_of + (own + at - fresh) * D;
+            const float* value = key + news * D;
+            for (int d = 2 * lane; d < D; d += 64) {
+                int to = tile_offset<D>(at - start, d >> 3) + 2 * (d & 7);
+                *(u32*)(key_tile + to) = half2_of(key[d], key[d + 1]);
+                *(u32*)(value_tile + to) = half2_of(value[d], value[d + 1]);
+            }
+        }
+        warp_barrier();
+    }
+    if (!early) {
+        fetch(key_tile, k_data, k_scales, start);
+        fetch(value_tile, v_data, v_scales, start);
+    }
+    work.start();
+    for (int at = start; at < end; at += 4 * CHUNK) {
+        copy_async_wait<1>();
+        warp_barrier();
+        float scores[CHUNK / 8][4];
+        work.score(scores, query_tile, 0, key_tile);
+        warp_barrier();
+        fetch(key_tile, k_data, k_scales, at + 4 * CHUNK);
+        if (at + CHUNK > end) {
 #pragma unroll
-                for (int i = 0; i < CHUNK / 8; i++) {
+            for (int i = 0; i < CHUNK / 8; i++) {
 #pragma unroll
-                    for (int e = 0; e < 4; e++) {
-                        if (at + 8 * i + 2 * (lane & 3) + (e & 1) >= end) {
-                            scores[i][e] = -INFINITY;
-                        }
+                for (int e = 0; e < 4; e++) {
+                    if (at + 8 * i + 2 * (lane & 3) + (e & 1) >= end) {
+                        scores[i][e] = -INFINITY;
                     }
                 }
             }
-            work.weigh(scores);
-            copy_async_wait<1>();
-            warp_barrier();
-            work.gather(scores, value_tile);
-            warp_barrier();
-            fetch(value_tile, v_data, v_scales, at + 4 * CHUNK);
         }
+        work.weigh(scores);
+        copy_async_wait<1>();
+        warp_barrier();
+        work.gather(scores, value_tile);
+        warp_barrier();
+        fetch(value_tile, v_data, v_scales, at + 4 * CHUNK);
     }
     copy_async_wait<0>();
-    team.sync();
+    __syncthreads();
     auto gate_of = [&](long long head, int d) -> const float* {
         if (OWN) {
             return inputs.gated ? queries + (2 * head + 1) * D + d : nullptr;
         }
         return gates != nullptr ? gates + head * D + d : nullptr;
+    };
+    auto put_four = [&](long long head, int d, const float* value, float factor) {
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            const float* gate = gate_of(head, d + e);
+            out[head * D + d + e] = gate != nullptr ? value[e] * factor * sigmoid(read_fresh(gate)) : value[e] * factor;
+        }
     };
     // The four warps' results in the place of keys and values: [warp][16][D], then their maxima and sums.
     float* results = (float*)(shared + 32 * D);
@@ -475,7 +459,7 @@ STRATA_INLINE void rows_of(Team team, Place place, u8* shared, const Inputs& inp
             tops[(warp * 16 + r) * 2 + 1] = sum;
         }
     }
-    team.sync();
+    __syncthreads();
     for (int i = 4 * threadIdx.x; i < own * D; i += 512) {
         int r = i / D, d = i % D;
         float top = -INFINITY, sum = 0.0f, value[4] = {0.0f, 0.0f, 0.0f, 0.0f};
@@ -495,13 +479,7 @@ STRATA_INLINE void rows_of(Team team, Place place, u8* shared, const Inputs& inp
         }
         long long head = heads_before + r;
         if (splits == 1) {
-            float divisor = 1.0f / sum;
-#pragma unroll
-            for (int e = 0; e < 4; e++) {
-                const float* gate = gate_of(head, d + e);
-                value[e] *= divisor;
-                out[head * D + d + e] = gate != nullptr ? value[e] * sigmoid(read_fresh(gate)) : value[e];
-            }
+            put_four(head, d, value, 1.0f / sum);
         } else {
             *(Vec4*)(parts + (head * splits + split) * D + d) = Vec4{value[0], value[1], value[2], value[3]};
             if (d == 0) {
@@ -514,18 +492,9 @@ STRATA_INLINE void rows_of(Team team, Place place, u8* shared, const Inputs& inp
         if (splits == 1 || inputs.arrivals == nullptr) {
             return;
         }
-        int* before = arrivals_before();
         int live = (seen.length + span - 1) / span;
-        team.sync();
-        int* arrivals = inputs.arrivals + (long long)row * place.bunches + place.bunch;
-        if (threadIdx.x == 0) {
-            *before = arrive(arrivals);
-            if (*before == live - 1) {
-                *arrivals = 0;
-            }
-        }
-        team.sync();
-        if (*before != live - 1) {
+        __syncthreads();
+        if (!last_of(inputs.arrivals + (long long)row * gridDim.y + bunch, live)) {
             return;
         }
         // Factors of the spans, [16][live], in the place of the four warps' results: eight lanes a head.
@@ -551,7 +520,7 @@ STRATA_INLINE void rows_of(Team team, Place place, u8* shared, const Inputs& inp
         if (of < own && (threadIdx.x & 7) == 0) {
             results[own * live + of] = 1.0f / sum;
         }
-        team.sync();
+        __syncthreads();
         for (int i = 4 * threadIdx.x; i < own * D; i += 512) {
             int r = i / D, d = i % D;
             long long head = heads_before + r;
@@ -565,13 +534,7 @@ STRATA_INLINE void rows_of(Team team, Place place, u8* shared, const Inputs& inp
                     value[e] += factor * part[e];
                 }
             }
-            float divisor = results[own * live + r];
-#pragma unroll
-            for (int e = 0; e < 4; e++) {
-                const float* gate = gate_of(head, d + e);
-                value[e] *= divisor;
-                out[head * D + d + e] = gate != nullptr ? value[e] * sigmoid(read_fresh(gate)) : value[e];
-            }
+            put_four(head, d, value, results[own * live + r]);
         }
     }
 }
@@ -597,12 +560,11 @@ struct AttendInputs {
     float* part_sums;
 };
 
-template <int D, int FORMAT, class Team>
-STRATA_INLINE void attend(Team team, Place place, u8* shared, const AttendInputs& given) {
-    rows_of<D, FORMAT, true>(team, place, shared, given.inputs, given.projected, given.heads, given.kv_heads, given.scale,
-                             given.positions, given.page_bases, given.pages, given.k_data, given.v_data, given.k_scales,
-                             given.v_scales, given.counts, given.blocks, given.budget, given.block, given.span, nullptr, given.out,
-                             given.parts, given.part_sums);
+template <int D, int FORMAT>
+STRATA_INLINE void attend(u8* shared, const AttendInputs& given) {
+    rows_of<D, FORMAT, true>(shared, given.inputs, given.projected, given.heads, given.kv_heads, given.scale, given.positions,
+                             given.page_bases, given.pages, given.k_data, given.v_data, given.k_scales, given.v_scales, given.counts,
+                             given.blocks, given.budget, given.block, given.span, nullptr, given.out, given.parts, given.part_sums);
 }
 
 struct MergeInputs {

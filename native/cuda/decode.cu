@@ -2,11 +2,11 @@
 //
 // decode_products: several matrices with the same rows, normed on the way when asked. A block makes 16 outputs; its eight warps share the
 //   columns. Stored rows are on their way before the kernel waits for the one that makes its activations.
-// decode_route: norm, router product (float32), softmax and choice. A warp an expert; the block that comes last for a row chooses.
+// decode_route: norm, router product (float32), softmax and choice. A block an expert; the one that comes last for a row chooses.
 // decode_gate_up: silu(gate x) * (up x) for every (row, expert) pair and for the shared expert. A block makes 16 values of a pair.
 // decode_hyper: what a gated residual module gives its block, after decode_products has made its low-rank values and injections.
 // decode_down: the weighted sum of the down products over a row's experts and the shared one, in that order. A block makes 16
-//   outputs, a warp takes an expert.
+//   outputs, one or two warps take an expert.
 // Bytes moved: every stored row once for eight activation rows; an expert's once for each pair, through the L2 cache.
 //
 // What does not depend on the kernel before is read before the wait: stored rows, weights of norms, the table of blobs. Activations that another kernel
@@ -17,10 +17,10 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_products, const __grid_constant__ Products
     STRATA_DYNAMIC_SHARED(shared);
     __shared__ float partial[8][16][8];
     __shared__ float inverses[8];
-    const Matrix& m = matrix_of(given.list, given.count, blockIdx.x);
+    const Matrix& m = matrix_of(given.list.of, given.count, blockIdx.x);
     int columns = given.columns, stride = given.stride, groups = (columns + 31) >> 5;
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-    int first = ((int)blockIdx.x - m.first_block) * 16, own = min(16, m.outputs - first);
+    int first = ((int)blockIdx.x - m.first_tile) * 16, own = min(16, m.outputs - first);
     u16* activations = (u16*)shared;
     float* sums = given.sums_at == 0 ? nullptr : (float*)(shared + given.sums_at);
     u8* tile = shared + given.tile_at;
@@ -129,7 +129,7 @@ STRATA_KERNEL(256, decode_hyper, const u8* up, u64 row_bytes, int type, float sc
 const int READ_EARLY = 2;
 STRATA_KERNEL(256, decode_route, const __grid_constant__ RouteInputs given) {
     __shared__ float partial[8][2];
-    int t = threadIdx.x, warp = t >> 5, lane = t & 31, row = blockIdx.y, expert = blockIdx.x;
+    int t = threadIdx.x, row = blockIdx.y, expert = blockIdx.x;
     int columns = given.columns, items = 4 * ((columns + 31) >> 5);
     const float* norm = given.norm;
     const u8* stored = given.router + (u64)expert * given.row_bytes;
@@ -177,19 +177,7 @@ STRATA_KERNEL(256, decode_route, const __grid_constant__ RouteInputs given) {
         read(item, weights, factors);
         take(item, weights, factors, values);
     }
-    sum = warp_sum(sum);
-    squares = warp_sum(squares);
-    if (lane == 0) {
-        partial[warp][0] = sum;
-        partial[warp][1] = squares;
-    }
-    __syncthreads();
-    sum = squares = 0.0f;
-#pragma unroll
-    for (int i = 0; i < 8; i++) {
-        sum += partial[i][0];
-        squares += partial[i][1];
-    }
+    sum_two(sum, squares, partial);
     float factor = norm == nullptr ? 1.0f : inverse_root(squares / columns + given.epsilon);
     float* logits = given.logits + (long long)row * given.experts;
     if (t == 0) {
@@ -218,7 +206,7 @@ STRATA_KERNEL(256, decode_route, const __grid_constant__ RouteInputs given) {
         }
     }
     if (last_of(given.arrivals + row, gridDim.x)) {
-        if (warp == 0) {
+        if (t < 32) {
             choose_any(logits, given.experts, given.used, given.renormalise, given.scale, given.ids + (long long)row * given.used,
                        given.weights + (long long)row * given.used);
         }
@@ -227,7 +215,6 @@ STRATA_KERNEL(256, decode_route, const __grid_constant__ RouteInputs given) {
 
 // grid (most intermediate / 16, pairs + rows of the shared expert). What the next kernel reads early was made by the kernel before this one: the next one
 // is let in behind the wait.
-const int TABLE_KEPT = 512;
 STRATA_RESIDENT_KERNEL(256, 4, decode_gate_up, const __grid_constant__ GateUpInputs given) {
     STRATA_DYNAMIC_SHARED(shared);
     __shared__ float partial[8][16];
@@ -235,7 +222,6 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_gate_up, const __grid_constant__ GateUpInp
     __shared__ float of_gate[8];
     __shared__ u64 blobs[TABLE_KEPT];
     int pairs = given.pairs, columns = given.columns;
-    const float* scalar_gate = given.scalar_gate;
     bool shares = (int)blockIdx.y >= pairs;
     const GateUp& m = shares ? given.common : given.routed;
     int first = blockIdx.x * 16, own = min(16, m.intermediate - first);
@@ -313,22 +299,7 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_gate_up, const __grid_constant__ GateUpInp
         }
     }
     if (shares && blockIdx.x == 0) {
-        float sum = 0.0f;
-        for (int k = threadIdx.x; scalar_gate != nullptr && k < columns; k += 256) {
-            sum += scalar_gate[k] * read_fresh(x + k);
-        }
-        sum = warp_sum(sum);
-        if (lane == 0) {
-            of_gate[warp] = sum;
-        }
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            sum = 0.0f;
-            for (int w = 0; w < 8; w++) {
-                sum += of_gate[w];
-            }
-            given.factors[row] = scalar_gate == nullptr ? 1.0f : sigmoid(sum);
-        }
+        shared_factor(given, x, row, of_gate);
     }
 }
 

@@ -599,7 +599,7 @@ struct Matrix {
     const u8* weights;
     float* out;
     u64 row_bytes;
-    int outputs, first_block, type, mode;
+    int outputs, first_tile, type, mode;
     float scale;
     int piece_bytes, piece_columns, slot;
 };
@@ -607,12 +607,15 @@ struct Matrices {
     Matrix of[6];
 };
 
-STRATA_INLINE const Matrix& matrix_of(const Matrices& list, int count, int tile) {
+// Which of `count` matrices a tile of all their outputs belongs to.
+template <class M>
+STRATA_INLINE const M& matrix_of(const M* of, int count, int tile) {
     int which = 0;
-    while (which + 1 < count && tile >= list.of[which + 1].first_block) {
+#pragma unroll 1
+    while (which + 1 < count && tile >= of[which + 1].first_tile) {
         which++;
     }
-    return list.of[which];
+    return of[which];
 }
 
 // Products of several matrices with the same rows, normed on the way when there are weights for it.
@@ -629,7 +632,8 @@ struct ProductsInputs {
 };
 
 // What becomes of one output. `before`: what was there, where something is added to it.
-STRATA_INLINE void finish_product(const Matrix& m, float* target, float before, float value, const float* factors, int streams,
+template <class M>
+STRATA_INLINE void finish_product(const M& m, float* target, float before, float value, const float* factors, int streams,
                                   int row, int column) {
     if (m.mode == INJECT) {
         inject(m.out, value, factors, streams, row, m.outputs, column);
@@ -650,18 +654,21 @@ STRATA_INLINE void put_partial(float (*partial)[8], const float* result) {
     to[65] = result[3];
 }
 
-// Whether this block is the last of `blocks` to come here for counter `arrivals`, which is zero again afterwards. All threads; what thread 0
-// wrote before is seen by the last block.
-STRATA_INLINE bool last_of(int* arrivals, int blocks) {
-    __shared__ int before;
-    if (threadIdx.x == 0) {
-        before = arrive(arrivals);
-        if (before == blocks - 1) {
-            *arrivals = 0;
-        }
+// Two sums over a block of eight warps; every thread gets them.
+STRATA_INLINE void sum_two(float& a, float& b, float (*partial)[2]) {
+    a = warp_sum(a);
+    b = warp_sum(b);
+    if ((threadIdx.x & 31) == 0) {
+        partial[threadIdx.x >> 5][0] = a;
+        partial[threadIdx.x >> 5][1] = b;
     }
     __syncthreads();
-    return before == blocks - 1;
+    a = b = 0.0f;
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        a += partial[i][0];
+        b += partial[i][1];
+    }
 }
 
 // The best `used` (at most 32) of up to 32 N logits by one warp, one after the other, the lower index first among equals: softmax over all, or over
@@ -795,6 +802,30 @@ struct GateUpInputs {
     const float* scalar_gate;
     float* factors;
 };
+
+// Experts whose entries of the table a block of gate and up products keeps.
+const int TABLE_KEPT = 512;
+
+// How strongly the shared expert counts for a row, by a block of 256 threads.
+STRATA_INLINE void shared_factor(const GateUpInputs& given, const float* x, int row, float* of_gate) {
+    int t = threadIdx.x;
+    float sum = 0.0f;
+    for (int k = t; given.scalar_gate != nullptr && k < given.columns; k += 256) {
+        sum += given.scalar_gate[k] * read_fresh(x + k);
+    }
+    sum = warp_sum(sum);
+    if ((t & 31) == 0) {
+        of_gate[t >> 5] = sum;
+    }
+    __syncthreads();
+    if (t == 0) {
+        sum = 0.0f;
+        for (int w = 0; w < 8; w++) {
+            sum += of_gate[w];
+        }
+        given.factors[row] = given.scalar_gate == nullptr ? 1.0f : sigmoid(sum);
+    }
+}
 
 // A matrix of a blob, or (offset: its address) of the shared expert.
 struct Down {

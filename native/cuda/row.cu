@@ -46,6 +46,17 @@ struct RowProducts {
     int streams, rows, stride, unused;
 };
 
+// Starts the copies of a tile's rows; `per_row` threads a row.
+STRATA_INLINE void start_tile(const RowProducts& given, int tile, u8* to, int per_row) {
+    if (tile < given.tiles) {
+        const RowMatrix& m = matrix_of(given.of, given.count, tile);
+        int first = (tile - m.first_tile) * 16;
+        bring_tile(to, given.slot, m.weights + (u64)first * m.row_bytes, m.row_bytes, m.outputs - first, threadIdx.x / per_row,
+                   threadIdx.x % per_row, per_row);
+    }
+    copy_async_commit();
+}
+
 template <class T, int WARPS>
 STRATA_INLINE void products(const RowProducts& given, float (*partial)[16], float& inverse) {
     STRATA_DYNAMIC_SHARED(shared);
@@ -53,24 +64,8 @@ STRATA_INLINE void products(const RowProducts& given, float (*partial)[16], floa
     u16* activations = (u16*)shared;
     float* sums = T::OFFSET ? (float*)(shared + given.sums_at) : nullptr;
     u8* stored = shared + given.tile_at;
-    auto matrix = [&](int tile) -> const RowMatrix& {
-        int which = 0;
-#pragma unroll 1
-        while (which + 1 < given.count && tile >= given.of[which + 1].first_tile) {
-            which++;
-        }
-        return given.of[which];
-    };
-    auto start = [&](int tile, int place) {
-        if (tile < given.tiles) {
-            const RowMatrix& m = matrix(tile);
-            int first = (tile - m.first_tile) * 16;
-            bring_tile(stored + place * 16 * slot, slot, m.weights + (u64)first * m.row_bytes, m.row_bytes, m.outputs - first,
-                       threadIdx.x / (2 * WARPS), threadIdx.x % (2 * WARPS), 2 * WARPS);
-        }
-        copy_async_commit();
-    };
-    start(blockIdx.x, 0);
+    const int PER_ROW = 2 * WARPS;
+    start_tile(given, blockIdx.x, stored, PER_ROW);
     Vec4 norm[KEPT];
     keep_norm<WARPS>(given.norm, columns, norm);
     wait_for_previous_kernel();
@@ -79,10 +74,10 @@ STRATA_INLINE void products(const RowProducts& given, float (*partial)[16], floa
     int place = 0;
 #pragma unroll 1
     for (int tile = blockIdx.x; tile < given.tiles; tile += gridDim.x, place ^= 1) {
-        const RowMatrix& m = matrix(tile);
+        const RowMatrix& m = matrix_of(given.of, given.count, tile);
         int first = (tile - m.first_tile) * 16;
         const u8* from = m.weights + (u64)first * m.row_bytes;
-        start(tile + gridDim.x, place ^ 1);
+        start_tile(given, tile + gridDim.x, stored + (place ^ 1) * 16 * slot, PER_ROW);
         float* target = m.out + first + threadIdx.x;
         bool makes = threadIdx.x < 16 && (int)threadIdx.x < m.outputs - first;
         float before = makes && m.mode == ADD ? read_fresh(target) : 0.0f;
@@ -104,16 +99,7 @@ STRATA_INLINE void products(const RowProducts& given, float (*partial)[16], floa
             for (int w = 0; w < WARPS; w++) {
                 sum += partial[w][threadIdx.x];
             }
-            sum *= inverse * m.scale;
-            if (m.mode == ADD) {
-                *target = before + sum;
-            } else if (m.mode == STORE) {
-                *target = sum;
-            } else if (m.mode == INJECT) {
-                inject(m.out, sum, given.factors, given.streams, 0, m.outputs, first + threadIdx.x);
-            } else {
-                finish(target, sum, m.mode, given.factors, 0);
-            }
+            finish_product(m, target, before, sum * inverse * m.scale, given.factors, given.streams, 0, first + threadIdx.x);
         }
     }
     copy_async_wait<0>();
@@ -131,24 +117,8 @@ STRATA_INLINE void products_some(const RowProducts& given, SomeRoom& room) {
     float* sums = T::OFFSET ? (float*)(shared + given.sums_at) : nullptr;
     u8* stored = shared + given.tile_at;
     int row0 = blockIdx.y * 8, here = min(8, given.rows - row0), output = threadIdx.x >> 3, row = threadIdx.x & 7;
-    auto matrix = [&](int tile) -> const RowMatrix& {
-        int which = 0;
-#pragma unroll 1
-        while (which + 1 < given.count && tile >= given.of[which + 1].first_tile) {
-            which++;
-        }
-        return given.of[which];
-    };
-    auto start = [&](int tile, int place) {
-        if (tile < given.tiles) {
-            const RowMatrix& m = matrix(tile);
-            int first = (tile - m.first_tile) * 16;
-            bring_tile(stored + place * 16 * slot, slot, m.weights + (u64)first * m.row_bytes, m.row_bytes, m.outputs - first,
-                       threadIdx.x >> 4, threadIdx.x & 15, 16);
-        }
-        copy_async_commit();
-    };
-    start(blockIdx.x, 0);
+    const int PER_ROW = 16;
+    start_tile(given, blockIdx.x, stored, PER_ROW);
     wait_for_previous_kernel();
     release_next_kernel();
     bring_activations<8>(given.x + (long long)row0 * columns, given.norm, given.epsilon, 1, here, columns, Exact<T>::value, activations,
@@ -156,10 +126,10 @@ STRATA_INLINE void products_some(const RowProducts& given, SomeRoom& room) {
     int place = 0;
 #pragma unroll 1
     for (int tile = blockIdx.x; tile < given.tiles; tile += gridDim.x, place ^= 1) {
-        const RowMatrix& m = matrix(tile);
+        const RowMatrix& m = matrix_of(given.of, given.count, tile);
         int first = (tile - m.first_tile) * 16;
         const u8* from = m.weights + (u64)first * m.row_bytes;
-        start(tile + gridDim.x, place ^ 1);
+        start_tile(given, tile + gridDim.x, stored + (place ^ 1) * 16 * slot, PER_ROW);
         float* target = m.out + (long long)(row0 + row) * m.outputs + first + output;
         bool makes = output < 16 && output < m.outputs - first && row < here;
         float before = makes && m.mode == ADD ? read_fresh(target) : 0.0f;
@@ -178,16 +148,8 @@ STRATA_INLINE void products_some(const RowProducts& given, SomeRoom& room) {
             for (int w = 0; w < 8; w++) {
                 sum += room.partial[w][output][row];
             }
-            sum *= room.inverses[row] * m.scale;
-            if (m.mode == ADD) {
-                *target = before + sum;
-            } else if (m.mode == STORE) {
-                *target = sum;
-            } else if (m.mode == INJECT) {
-                inject(m.out, sum, given.factors, given.streams, row0 + row, m.outputs, first + output);
-            } else {
-                finish(target, sum, m.mode, given.factors, row0 + row);
-            }
+            finish_product(m, target, before, sum * room.inverses[row] * m.scale, given.factors, given.streams, row0 + row,
+                           first + output);
         }
     }
     copy_async_wait<0>();
@@ -197,7 +159,7 @@ STRATA_INLINE void products_some(const RowProducts& given, SomeRoom& room) {
 const int READ_EARLY = 2;
 template <class T>
 STRATA_INLINE void route(const RouteInputs& given, float (*partial)[2]) {
-    int t = threadIdx.x, warp = t >> 5, lane = t & 31, columns = given.columns, items = columns >> 3, row = blockIdx.y;
+    int t = threadIdx.x, columns = given.columns, items = columns >> 3, row = blockIdx.y;
     const float* x = given.x + (long long)row * columns;
     float* logits = given.logits + (long long)row * given.experts;
     const u8* stored = given.router + (u64)blockIdx.x * given.row_bytes;
@@ -230,19 +192,7 @@ STRATA_INLINE void route(const RouteInputs& given, float (*partial)[2]) {
             }
         }
     }
-    sum = warp_sum(sum);
-    squares = warp_sum(squares);
-    if (lane == 0) {
-        partial[warp][0] = sum;
-        partial[warp][1] = squares;
-    }
-    __syncthreads();
-    sum = squares = 0.0f;
-#pragma unroll
-    for (int i = 0; i < 8; i++) {
-        sum += partial[i][0];
-        squares += partial[i][1];
-    }
+    sum_two(sum, squares, partial);
     float factor = given.norm == nullptr ? 1.0f : inverse_root(squares / columns + given.epsilon);
     int last = 0;
     if (t == 0) {
@@ -252,7 +202,7 @@ STRATA_INLINE void route(const RouteInputs& given, float (*partial)[2]) {
             given.arrivals[row] = 0;
         }
     }
-    if (warp == 0 && broadcast(last, 0) != 0) {
+    if (t < 32 && broadcast(last, 0) != 0) {
         choose_any(logits, given.experts, given.used, given.renormalise, given.scale, given.ids + row * given.used,
                    given.weights + row * given.used);
     }
@@ -271,7 +221,6 @@ STRATA_INLINE void route(const RouteInputs& given, float (*partial)[2]) {
 
 // grid (tiles of the wider of both, pairs of rows and experts and rows of the shared one). What the next kernel reads early was made by the kernel before this one: the next one is
 // let in behind the wait.
-const int TABLE_KEPT = 512;
 struct GateUpRoom {
     u64 blobs[TABLE_KEPT];
     float partial[8][16], of_gate[8], inverse;
@@ -280,7 +229,7 @@ template <class T>
 STRATA_INLINE void gate_up(const GateUpInputs& given, GateUpRoom& room) {
     STRATA_DYNAMIC_SHARED(shared);
     float(*partial)[16] = room.partial;
-    float &inverse = room.inverse, *of_gate = room.of_gate;
+    float& inverse = room.inverse;
     u64* blobs = room.blobs;
     int t = threadIdx.x, warp = t >> 5, lane = t & 31, columns = given.columns, r = t >> 3;
     bool common = (int)blockIdx.y >= given.pairs, up = r >= 16;
@@ -342,22 +291,7 @@ STRATA_INLINE void gate_up(const GateUpInputs& given, GateUpRoom& room) {
         (common ? given.common_h + (long long)row * m.intermediate : given.h + (long long)blockIdx.y * m.intermediate)[first + t] = value;
     }
     if (common && blockIdx.x == 0) {
-        float sum = 0.0f;
-        for (int k = t; given.scalar_gate != nullptr && k < columns; k += 256) {
-            sum += given.scalar_gate[k] * read_fresh(x + k);
-        }
-        sum = warp_sum(sum);
-        if (lane == 0) {
-            of_gate[warp] = sum;
-        }
-        __syncthreads();
-        if (t == 0) {
-            sum = 0.0f;
-            for (int w = 0; w < 8; w++) {
-                sum += of_gate[w];
-            }
-            given.factors[row] = given.scalar_gate == nullptr ? 1.0f : sigmoid(sum);
-        }
+        shared_factor(given, x, row, room.of_gate);
     }
 }
 

@@ -21,20 +21,6 @@ struct Row {
     int gathered, arrived, arrived_again;
 };
 
-STRATA_INLINE bool last_block(int* arrivals) {
-    __shared__ int before;
-    publish();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        before = atomicAdd(arrivals, 1);
-    }
-    __syncthreads();
-    publish();
-    return before == (int)gridDim.x - 1;
-}
-
-STRATA_INLINE int read_fresh_int(const int* p) { return (int)bits_of(read_fresh((const float*)p)); }
-
 STRATA_KERNEL(256, sample_scan, const float* logits, int vocabulary, const float* settings, Piece* pieces, float* warp_best,
               Row* rows, int wanted, float* out, int out_columns) {
     STRATA_DYNAMIC_SHARED(shared);
@@ -96,7 +82,8 @@ STRATA_KERNEL(256, sample_scan, const float* logits, int vocabulary, const float
         }
         pieces[blockIdx.x] = piece;
     }
-    if (!last_block(&rows[row].arrived)) {
+    __syncthreads();
+    if (!last_of(&rows[row].arrived, gridDim.x)) {
         return;
     }
     // The whole row.
@@ -114,8 +101,8 @@ STRATA_KERNEL(256, sample_scan, const float* logits, int vocabulary, const float
         const Piece* piece = pieces + threadIdx.x;
         piece_best = read_fresh(&piece->best);
         piece_sum = read_fresh(&piece->sum);
-        at = read_fresh_int(&piece->at);
-        bad = read_fresh_int(&piece->bad);
+        at = read_fresh(&piece->at);
+        bad = read_fresh(&piece->bad);
     }
     top = warp_max(piece_best);
     if (lane == 0) {
@@ -153,7 +140,6 @@ STRATA_KERNEL(256, sample_scan, const float* logits, int vocabulary, const float
         out[3] = float_of((u32)row_bad);
         rows[row].least = -INFINITY;
         rows[row].gathered = 0;
-        rows[row].arrived = 0;
     }
     __syncthreads();
     int n = 8 * count;
@@ -203,10 +189,11 @@ STRATA_KERNEL(256, sample_pick, const float* logits, int vocabulary, const float
             }
         }
     }
-    if (!last_block(&rows[row].arrived_again)) {
+    __syncthreads();
+    if (!last_of(&rows[row].arrived_again, gridDim.x)) {
         return;
     }
-    int found = read_fresh_int(&rows[row].gathered);
+    int found = read_fresh(&rows[row].gathered);
     int n = min(found, (int)MOST_GATHERED), size = 1;
     while (size < n) {
         size *= 2;
@@ -240,7 +227,6 @@ STRATA_KERNEL(256, sample_pick, const float* logits, int vocabulary, const float
     if (threadIdx.x == 0) {
         out[4] = float_of(0xffffffffu);
         out[5] = float_of((u32)given);
-        rows[row].arrived_again = 0;
     }
     if (uniform < 0.0f) {
         return;

@@ -183,12 +183,11 @@ STRATA_INLINE void release_next_kernel() {
 
 #endif
 
-// Memory that another block of the running launch wrote, and what makes this thread's writes visible to other blocks before later ones.
+// Memory that another block of the running launch wrote.
 #ifdef STRATA_EMULATED
 STRATA_INLINE float read_fresh(const float* p) { return *p; }
 STRATA_INLINE int read_fresh(const int* p) { return *p; }
 STRATA_INLINE void read_fresh_four(const float* p, float* v) { memcpy(v, p, 16); }
-STRATA_INLINE void publish() {}
 STRATA_INLINE int arrive(int* counter) { return atomicAdd(counter, 1); }
 #else
 STRATA_INLINE float read_fresh(const float* p) {
@@ -207,7 +206,6 @@ STRATA_INLINE void read_fresh_four(const float* p, float* v) {
                  : "l"(p)
                  : "memory");
 }
-STRATA_INLINE void publish() { __threadfence(); }
 // How often that was called before; this thread's writes so far are seen by who comes later.
 STRATA_INLINE int arrive(int* counter) {
     int before;
@@ -248,6 +246,20 @@ STRATA_INLINE float quad_max(float v) {
 STRATA_INLINE float quad_sum(float v) {
     v += exchange_xor(v, 1);
     return v + exchange_xor(v, 2);
+}
+
+// Whether this block is the last of `blocks` to come here for counter `arrivals`, which is zero again afterwards. All threads; what thread 0 wrote
+// before, and the others in front of a barrier, is seen by the last block.
+STRATA_INLINE bool last_of(int* arrivals, int blocks) {
+    __shared__ int before;
+    if (threadIdx.x == 0) {
+        before = arrive(arrivals);
+        if (before == blocks - 1) {
+            *arrivals = 0;
+        }
+    }
+    __syncthreads();
+    return before == blocks - 1;
 }
 
 // Sum over a block of at most 1024 threads; every thread gets it. `partial` holds 32 floats of shared memory.
