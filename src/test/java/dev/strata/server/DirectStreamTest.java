@@ -32,6 +32,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class DirectStreamTest {
     private static final int CLIENTS = 24;
     private static final double SECONDS = 0.5;
+    /** Requests that are made however long they take. */
+    private static final int LEAST = 120;
+
     /** The seed of an answer that no socket takes at once. */
     private static final int LARGE = 0;
 
@@ -280,7 +283,7 @@ final class DirectStreamTest {
                 clients.add(client);
                 Thread.ofVirtual().start(() -> {
                     try {
-                        while (System.nanoTime() < end && failures.isEmpty()) {
+                        while ((System.nanoTime() < end || seeds.get() < LEAST) && failures.isEmpty()) {
                             client.connection();
                         }
                     } catch (Throwable e) {
