@@ -1,6 +1,7 @@
 package dev.strata.grammar;
 
-import java.util.Arrays;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Finds out where the characters of each class lead from a state. */
@@ -28,33 +29,21 @@ final class FanMaker {
             byClass[kind] =
                     behind == null || byClass[kind] != null && byClass[kind] != behind ? machine.dead() : behind;
         }
-        GrammarMachine.State[] targets = new GrammarMachine.State[Characters.CLASSES];
-        long[] lows = new long[Characters.CLASSES];
-        long[] highs = new long[Characters.CLASSES];
-        long low = 0;
-        long high = 0;
-        int count = 0;
+        List<Fan.Branch> branches = new ArrayList<>();
+        ClassSet all = ClassSet.NONE;
         for (int kind = 0; kind < Characters.CLASSES; kind++) {
             GrammarMachine.State target = byClass[kind];
-            if (target == null || target.isDead()) {
+            if (target == null || target.isDead() || all.contains(kind)) {
                 continue;
             }
-            int at = 0;
-            while (at < count && targets[at] != target) {
-                at++;
+            ClassSet classes = ClassSet.NONE;
+            for (int other = kind; other < Characters.CLASSES; other++) {
+                classes = byClass[other] == target ? classes.with(other) : classes;
             }
-            targets[at] = target;
-            count = Math.max(count, at + 1);
-            if (kind < 64) {
-                lows[at] |= 1L << kind;
-                low |= 1L << kind;
-            } else {
-                highs[at] |= 1L << kind;
-                high |= 1L << kind;
-            }
+            branches.add(new Fan.Branch(target, classes));
+            all = all.union(classes);
         }
-        return new Fan(
-                low, high, Arrays.copyOf(targets, count), Arrays.copyOf(lows, count), Arrays.copyOf(highs, count));
+        return new Fan(all, branches);
     }
 
     /** The state behind all characters with this first byte; null when it is not the same for all. */

@@ -99,28 +99,18 @@ final class GrammarMachine {
             return isQuoteOnly(readable);
         }
 
-        /** Whether any character of these classes can be read. */
-        boolean readsAny(long low, long high) {
-            return (readLow() & low | readHigh() & high) != 0;
-        }
-
-        /** Classes from 0 to 63 of which any character can be read, one bit each. */
-        long readLow() {
-            long classes = readable[0] & ~CONTROLS;
+        /** Classes of which any character can be read. */
+        ClassSet read() {
+            long low = readable[0] & ~CONTROLS;
             if ((readable[0] & CONTROLS) != 0) {
-                classes |= 1L << Characters.CONTROL;
+                low |= 1L << Characters.CONTROL;
             }
             for (int word = 2; word < 4; word++) {
                 for (long bits = readable[word]; bits != 0; bits &= bits - 1) {
-                    classes |= 1L << Characters.classOf(64 * word + Long.numberOfTrailingZeros(bits));
+                    low |= 1L << Characters.classOf(64 * word + Long.numberOfTrailingZeros(bits));
                 }
             }
-            return classes;
-        }
-
-        /** The same of the other classes. */
-        long readHigh() {
-            return readable[1];
+            return new ClassSet(low, readable[1]);
         }
 
         QuoteMasks masks() {

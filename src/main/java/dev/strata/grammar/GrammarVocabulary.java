@@ -46,7 +46,7 @@ public final class GrammarVocabulary {
 
     private final Map<CharacterSet, long[]> only = new LinkedHashMap<>(KEPT_SETS, 0.75f, true);
 
-    private record CharacterSet(long low, long high, boolean behindBlank) {}
+    private record CharacterSet(ClassSet classes, boolean behindBlank) {}
 
     private GrammarVocabulary(Tokenizer tokenizer, SortedSet<Integer> end) {
         this.tokenizer = tokenizer;
@@ -247,29 +247,29 @@ public final class GrammarVocabulary {
     private void anywhere(GrammarMachine machine, GrammarMachine.State start, long[] mask) {
         Roaming roaming = machine.roaming(start);
         if (roaming.run() > 0) {
-            characters.addCommon(mask, only(roaming, false), 0, roaming.run());
+            characters.addCommon(mask, only(roaming.classes(), false), 0, roaming.run());
         }
         Roaming behindBlank = Roaming.NONE;
-        if (!roaming.contains(' ')) {
+        if (!roaming.classes().contains(' ')) {
             // Half of the tokens begin with a blank, behind which the text may go on in another way.
             behindBlank = machine.roaming(machine.step(start, ' '));
             if (behindBlank.run() > 0) {
-                blankFirst.addCommon(mask, only(behindBlank, true), 0, behindBlank.run());
+                blankFirst.addCommon(mask, only(behindBlank.classes(), true), 0, behindBlank.run());
             }
         }
         all.collect(machine, start, roaming, behindBlank, mask);
     }
 
     /** The tokens that hold only characters of the set, behind a blank as their first one or from their beginning. */
-    private long[] only(Roaming roaming, boolean behindBlank) {
-        CharacterSet key = new CharacterSet(roaming.low(), roaming.high(), behindBlank);
+    private long[] only(ClassSet classes, boolean behindBlank) {
+        CharacterSet key = new CharacterSet(classes, behindBlank);
         synchronized (only) {
             long[] known = only.get(key);
             if (known == null) {
                 known = new long[words];
                 Arrays.fill(known, -1L);
                 for (int index = 0; index < Characters.CLASSES; index++) {
-                    if (!roaming.contains(index)) {
+                    if (!classes.contains(index)) {
                         long[] tokens = index == ' ' && behindBlank ? withoutInnerBlank : without[index];
                         for (int word = 0; word < words; word++) {
                             known[word] &= tokens[word];

@@ -89,22 +89,17 @@ final class TokenTrie {
             }
             whole += length;
         }
-        long lowBits = 0;
-        long highBits = 0;
+        ClassSet classes = ClassSet.NONE;
         int characters = 0;
         for (int level = bytes.length - 1; level >= 0; level--) {
             if (level >= whole || (bytes[level] & 0xC0) != 0x80) {
                 int kind = level < whole ? Characters.classOf(bytes[level] & 0xFF) : Characters.MALFORMED;
-                if (kind < 64) {
-                    lowBits |= 1L << kind;
-                } else {
-                    highBits |= 1L << kind;
-                }
+                classes = classes.with(kind);
                 characters++;
             }
             int at = 4 * path[level];
-            nodes[at] |= lowBits;
-            nodes[at + 1] |= highBits;
+            nodes[at] |= classes.low();
+            nodes[at + 1] |= classes.high();
             if (characters > height(at)) {
                 nodes[at + 3] = nodes[at + 3] & ~0xFFFFFF00L | (long) characters << 8;
             }
@@ -175,14 +170,14 @@ final class TokenTrie {
         private boolean isKnown(int node, int level, Roaming roaming) {
             int at = 4 * node;
             if (left[level] >= 0) {
-                return (roaming.ends() || height(at) <= left[level]) && roaming.decides(nodes[at], nodes[at + 1]);
+                return (roaming.ends() || height(at) <= left[level]) && roaming.decides(classes(at));
             }
             if (skip(node) - node < WIDE) {
                 return false;
             }
             Roaming here = machine.roaming(states[level]);
             // Inside of a character nothing roams, and the node may hold no beginning of another one.
-            if (here.run() == 0 || height(at) > here.run() || !here.containsAll(nodes[at], nodes[at + 1])) {
+            if (here.run() == 0 || height(at) > here.run() || !here.classes().containsAll(classes(at))) {
                 return false;
             }
             add(node, skip(node), mask);
@@ -192,6 +187,10 @@ final class TokenTrie {
 
     private int skip(int node) {
         return (int) (nodes[4 * node + 2] >>> 32);
+    }
+
+    private ClassSet classes(int at) {
+        return new ClassSet(nodes[at], nodes[at + 1]);
     }
 
     private int label(int at) {
@@ -207,7 +206,7 @@ final class TokenTrie {
         if ((value & 0xC0) == 0x80) {
             return left;
         }
-        if (!roaming.contains(Characters.classOf(value & 0xFF))) {
+        if (!roaming.classes().contains(Characters.classOf(value & 0xFF))) {
             return -1;
         }
         return left == Roaming.ENDLESS ? left : left - 1;
