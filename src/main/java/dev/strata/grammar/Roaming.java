@@ -46,6 +46,10 @@ record Roaming(ClassSet classes, ClassSet dead, int run, boolean ends) {
         /** Classes of which anything is read on the way. */
         private ClassSet read = ClassSet.NONE;
 
+        private final List<GrammarMachine.State> seen = new ArrayList<>();
+        /** Whether a way leads to a state that was seen, or to one that another stands for. */
+        private boolean back;
+
         private Search(GrammarMachine machine, ClassSet classes) {
             this.machine = machine;
             this.classes = classes;
@@ -53,57 +57,72 @@ record Roaming(ClassSet classes, ClassSet dead, int run, boolean ends) {
 
         /** Follows the characters from the start; null when there have to be fewer of them. */
         private @Nullable Roaming attempt(GrammarMachine.State start) {
-            List<GrammarMachine.State> seen = new ArrayList<>(List.of(start));
             List<GrammarMachine.State> level = List.of(start);
-            boolean back = false;
+            seen.clear();
+            seen.add(start);
+            back = false;
             read = start.read();
-            for (int run = 0; run < LONGEST; run++) {
-                List<GrammarMachine.State> next = new ArrayList<>();
-                for (GrammarMachine.State state : level) {
-                    for (Fan.Branch branch : machine.fan(state).branches()) {
-                        ClassSet by = branch.classes().intersection(classes);
-                        GrammarMachine.State target = branch.target();
-                        if (by.isEmpty() || next.contains(target)) {
-                            continue;
-                        }
-                        if (seen.contains(target)) {
-                            back = true;
-                            continue;
-                        }
-                        if (seen.stream().anyMatch(target::reads)
-                                || next.stream().anyMatch(target::reads)) {
-                            // What is found for the other state holds here too; but more may be read on the way.
-                            back = true;
-                            read = ClassSet.ALL;
-                            continue;
-                        }
-                        if (!fits(target, by)) {
-                            return null;
-                        }
-                        if (next.removeIf(other -> other.reads(target))) {
-                            back = true;
-                            read = ClassSet.ALL;
-                        }
-                        next.add(target);
-                        read = read.union(target.read());
-                    }
+            for (int run = 1; run <= LONGEST; run++) {
+                level = behind(level);
+                if (level == null) {
+                    return null;
                 }
-                if (next.isEmpty()) {
+                if (level.isEmpty()) {
                     return roaming(ENDLESS, false);
                 }
-                seen.addAll(next);
+                seen.addAll(level);
                 boolean ends = !back
-                        && next.stream()
+                        && level.stream()
                                 .allMatch(state ->
                                         state.read().intersection(classes).isEmpty());
-                boolean goOn = next.stream()
+                boolean goOn = level.stream()
                         .allMatch(state -> machine.fan(state).classes().containsAll(classes));
                 if (ends || !goOn || seen.size() > MOST_STATES) {
-                    return roaming(run + 1, ends);
+                    return roaming(run, ends);
                 }
-                level = next;
             }
             return roaming(LONGEST, false);
+        }
+
+        /** The new states behind one more character; null when there have to be fewer characters. */
+        private @Nullable List<GrammarMachine.State> behind(List<GrammarMachine.State> level) {
+            List<GrammarMachine.State> next = new ArrayList<>();
+            for (GrammarMachine.State state : level) {
+                for (Fan.Branch branch : machine.fan(state).branches()) {
+                    ClassSet by = branch.classes().intersection(classes);
+                    if (!by.isEmpty() && !next.contains(branch.target()) && !reach(branch.target(), by, next)) {
+                        return null;
+                    }
+                }
+            }
+            return next;
+        }
+
+        /** Puts a state among the next ones, unless it is known or another stands for it; false when there have to be fewer characters. */
+        private boolean reach(GrammarMachine.State target, ClassSet by, List<GrammarMachine.State> next) {
+            if (seen.contains(target)) {
+                back = true;
+                return true;
+            }
+            if (seen.stream().anyMatch(target::reads) || next.stream().anyMatch(target::reads)) {
+                standIn();
+                return true;
+            }
+            if (!fits(target, by)) {
+                return false;
+            }
+            if (next.removeIf(other -> other.reads(target))) {
+                standIn();
+            }
+            next.add(target);
+            read = read.union(target.read());
+            return true;
+        }
+
+        /** What is found for one state holds for another too; but more may be read there on the way. */
+        private void standIn() {
+            back = true;
+            read = ClassSet.ALL;
         }
 
         private Roaming roaming(int run, boolean ends) {
