@@ -53,43 +53,57 @@ public class HostileTest {
                 refused);
     }
 
+    private static Attack words(String name, int count) {
+        return new Attack(
+                name,
+                "{\"enum\":[" + repeated(count, ",", index -> "\"entry number " + index * 7919 % count + "\"") + "]}",
+                "");
+    }
+
+    private static Attack optional(String name, int count) {
+        return object(name, repeated(count, ",", index -> "\"property" + index + "\":{}"));
+    }
+
+    private static Attack name(String name, int length) {
+        return object(name, "\"" + "n".repeat(length) + "\":{}");
+    }
+
+    private static Attack object(String name, String properties) {
+        return new Attack(
+                name, "{\"type\":\"object\",\"properties\":{" + properties + "},\"additionalProperties\":true}", "");
+    }
+
+    /** Rules that each call the next one. */
+    private static Attack chain(String name, int length) {
+        return new Attack(
+                name,
+                definitions(
+                        length,
+                        index -> "{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/d" + (index + 1) + "\"}}"),
+                "");
+    }
+
+    /** So many definitions, of which the first is the schema, and a string as the last. */
+    private static String definitions(int count, IntFunction<String> definition) {
+        return "{\"$ref\":\"#/$defs/d0\",\"$defs\":{"
+                + repeated(count, ",", index -> "\"d" + index + "\":" + definition.apply(index)) + ",\"d" + count
+                + "\":{\"type\":\"string\"}}}";
+    }
+
     static List<Attack> attacks() {
         String deep = "{\"type\":\"array\",\"items\":".repeat(60) + "{}" + "}".repeat(60);
         return List.of(
                 new Attack("deep", deep, ""),
-                new Attack(
-                        "words",
-                        "{\"enum\":[" + repeated(2_000, ",", index -> "\"entry number " + index * 7919 % 2_000 + "\"")
-                                + "]}",
-                        ""),
+                words("words", 2_000),
                 new Attack(
                         "long words",
                         "{\"enum\":[" + repeated(45, ",", index -> "\"" + index + "x".repeat(10_000) + "\"") + "]}",
                         "\"enum\""),
                 pattern("(a?){400}a{400}", ""),
-                pattern(repeated(20, "", index -> "\\p{L}\\P{Lu}\\p{Script=Greek}?"), EITHER),
-                new Attack(
-                        "optional",
-                        "{\"type\":\"object\",\"properties\":{"
-                                + repeated(200, ",", index -> "\"property" + index + "\":{}")
-                                + "},\"additionalProperties\":true}",
-                        ""),
-                new Attack(
-                        "a name",
-                        "{\"type\":\"object\",\"properties\":{\"" + "n".repeat(5_000)
-                                + "\":{}},\"additionalProperties\":true}",
-                        ""),
-                new Attack(
-                        "a chain",
-                        "{\"$ref\":\"#/$defs/d0\",\"$defs\":{"
-                                + repeated(
-                                        1500,
-                                        ",",
-                                        index ->
-                                                "\"d" + index + "\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/d"
-                                                        + (index + 1) + "\"}}")
-                                + ",\"d1500\":{\"type\":\"string\"}}}",
-                        ""),
+                pattern("\\p{L}\\P{Lu}\\p{Script=Greek}?".repeat(20), EITHER),
+                optional("optional", 200),
+                name("a name", 5_000),
+                chain("a chain", 1500),
                 new Attack("too deep", "{\"items\":".repeat(300) + "{}" + "}".repeat(300), "nested deeper"),
                 new Attack("far too deep", "{\"items\":".repeat(5000) + "{}" + "}".repeat(5000), "not JSON"),
                 pattern("(a+)+$", ""),
@@ -164,13 +178,10 @@ public class HostileTest {
                         ""),
                 new Attack(
                         "laughs",
-                        "{\"$ref\":\"#/$defs/d0\",\"$defs\":{"
-                                + repeated(
-                                        40,
-                                        ",",
-                                        index -> "\"d" + index + "\":{\"allOf\":[{\"$ref\":\"#/$defs/d" + (index + 1)
-                                                + "\"},{\"$ref\":\"#/$defs/d" + (index + 1) + "\"}]}")
-                                + ",\"d40\":{\"type\":\"string\"}}}",
+                        definitions(
+                                40,
+                                index -> "{\"allOf\":[{\"$ref\":\"#/$defs/d" + (index + 1) + "\"},{\"$ref\":\"#/$defs/d"
+                                        + (index + 1) + "\"}]}"),
                         "\"allOf\""),
                 new Attack("endless numbers", "{\"type\":\"number\",\"minimum\":-1e400}", "\"minimum\""),
                 new Attack(
@@ -218,48 +229,22 @@ public class HostileTest {
                         "too large"),
                 new Attack(
                         "laughs in properties",
-                        "{\"$ref\":\"#/$defs/d0\",\"$defs\":{"
-                                + repeated(
-                                        40,
-                                        ",",
-                                        index -> "\"d" + index
-                                                + "\":{\"type\":\"object\",\"nullable\":true,\"properties\":{\"a\":{\"$ref\":\"#/$defs/d"
+                        definitions(
+                                40,
+                                index ->
+                                        "{\"type\":\"object\",\"nullable\":true,\"properties\":{\"a\":{\"$ref\":\"#/$defs/d"
                                                 + (index + 1) + "\",\"nullable\":true},\"b\":{\"$ref\":\"#/$defs/d"
-                                                + (index + 1) + "\",\"nullable\":true}}}")
-                                + ",\"d40\":{\"type\":\"string\"}}}",
+                                                + (index + 1) + "\",\"nullable\":true}}}"),
                         "\"$ref\""),
                 pattern("^(.*[a-m].{40}|.*[n-z].{41}|.*[A-M].{42}|.*[N-Z].{43})$", EITHER),
                 pattern("^.*[a-m].{40}$", EITHER),
-                pattern(repeated(300, "", index -> "\\p{L}\\P{Lu}\\p{Script=Greek}?"), EITHER),
-                new Attack(
-                        "a long name",
-                        "{\"type\":\"object\",\"properties\":{\"" + "n".repeat(30_000)
-                                + "\":{}},\"additionalProperties\":true}",
-                        ""),
+                pattern("\\p{L}\\P{Lu}\\p{Script=Greek}?".repeat(300), EITHER),
+                name("a long name", 30_000),
                 new Attack("root ::= powers", "root ::= ((\"a\"{10000}){10000}){10000}", "too large"),
-                new Attack(
-                        "a long chain",
-                        "{\"$ref\":\"#/$defs/d0\",\"$defs\":{"
-                                + repeated(
-                                        5000,
-                                        ",",
-                                        index ->
-                                                "\"d" + index + "\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/d"
-                                                        + (index + 1) + "\"}}")
-                                + ",\"d5000\":{\"type\":\"string\"}}}",
-                        ""),
-                new Attack(
-                        "10,000 words",
-                        "{\"enum\":[" + repeated(10_000, ",", index -> "\"entry number " + index * 7919 % 10_000 + "\"")
-                                + "]}",
-                        ""),
+                chain("a long chain", 5000),
+                words("10,000 words", 10_000),
                 pattern("(a?){2000}a{2000}", ""),
-                new Attack(
-                        "many optional",
-                        "{\"type\":\"object\",\"properties\":{"
-                                + repeated(900, ",", index -> "\"property" + index + "\":{}")
-                                + "},\"additionalProperties\":true}",
-                        ""));
+                optional("many optional", 900));
     }
 
     @BeforeAll
