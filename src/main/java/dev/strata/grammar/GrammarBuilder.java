@@ -164,8 +164,7 @@ final class GrammarBuilder {
             }
             case Pattern.Repeat(Pattern part, int least, int most) -> {
                 int at = from;
-                for (int count = 0, before = -1; count < least && at != before; count++) {
-                    before = at;
+                for (int count = 0; count < least; count++) {
                     at = pattern(at, part, rules);
                 }
                 if (most < 0) {
@@ -180,8 +179,7 @@ final class GrammarBuilder {
                     yield at;
                 }
                 int to = node();
-                for (int count = least, before = -1; count < most && at != before; count++) {
-                    before = at;
+                for (int count = least; count < most; count++) {
                     empty(at, to);
                     at = pattern(at, part, rules);
                 }

@@ -23,6 +23,17 @@ sealed interface Pattern {
 
     /** A part again and again; nothing stays nothing, however often. */
     static Pattern repeated(Pattern part, int least, int most) {
-        return part.equals(EMPTY) || part.equals(new Text("")) ? EMPTY : new Repeat(part, least, most);
+        return most == 0 || part.isNothing() ? EMPTY : new Repeat(part, least, most);
+    }
+
+    private boolean isNothing() {
+        return switch (this) {
+            case Text(String text) -> text.isEmpty();
+            case Sequence(List<Pattern> parts) -> parts.stream().allMatch(Pattern::isNothing);
+            case Characters characters -> false;
+            case Choice choice -> false;
+            case Repeat repeat -> false;
+            case Rule rule -> false;
+        };
     }
 }

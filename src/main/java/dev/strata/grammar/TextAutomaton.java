@@ -127,8 +127,7 @@ final class TextAutomaton {
             }
             case Pattern.Repeat(Pattern part, int least, int most) -> {
                 int at = from;
-                for (int count = 0, before = -1; count < least && at != before; count++) {
-                    before = at;
+                for (int count = 0; count < least; count++) {
                     at = append(at, part);
                 }
                 if (most < 0) {
@@ -141,8 +140,7 @@ final class TextAutomaton {
                     yield at;
                 }
                 int to = node();
-                for (int count = least, before = -1; count < most && at != before; count++) {
-                    before = at;
+                for (int count = least; count < most; count++) {
                     empty.get(at).add(to);
                     at = append(at, part);
                 }

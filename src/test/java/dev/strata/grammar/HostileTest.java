@@ -115,6 +115,7 @@ public class HostileTest {
                 pattern("(((((){10000}){10000}){10000}){10000})x", ""),
                 pattern("(((((){0,10000}){0,10000}){0,10000}){0,10000})x", ""),
                 pattern("^\\w{1,5000}$", ""),
+                pattern("(((()(){10000}){10000}){10000}){10000}x", ""),
                 pattern("(".repeat(5000) + ")".repeat(5000), "\"pattern\""),
                 pattern("a**", "\"pattern\""),
                 pattern("a{3,2}", "\"pattern\""),
