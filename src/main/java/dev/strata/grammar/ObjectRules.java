@@ -39,7 +39,7 @@ final class ObjectRules {
         }
         List<String> names = new ArrayList<>();
         List<String> forbidden = new ArrayList<>();
-        properties.properties().forEach(entry -> (isFalse(entry.getValue()) ? forbidden : names).add(entry.getKey()));
+        properties.properties().forEach(entry -> (SchemaKeywords.isFalse(entry.getValue()) ? forbidden : names).add(entry.getKey()));
         for (String name : forbidden) {
             if (required.contains(name)) {
                 throw new GrammarException("\"required\" names \"" + name + "\", whose schema is false");
@@ -49,7 +49,7 @@ final class ObjectRules {
             throw new GrammarException("\"properties\": an object has more than " + MOST_OPTIONAL
                     + " that are not among the required ones");
         }
-        return new Body(names, forbidden, required, isFalse(others) ? null : others).append(from, properties);
+        return new Body(names, forbidden, required, SchemaKeywords.isFalse(others) ? null : others).append(from, properties);
     }
 
     /** What lies between the braces. */
@@ -109,10 +109,6 @@ final class ObjectRules {
                 builder.empty(rules.space(at), close);
             }
         }
-    }
-
-    private static boolean isFalse(JsonNode schema) {
-        return schema.isBoolean() && !schema.asBoolean();
     }
 
     /** What the schema says of further properties. Silence allows them; here only where nothing else describes the object. */

@@ -78,10 +78,10 @@ final class SchemaCompiler {
     }
 
     private int resolved(int from, JsonNode given) {
+        if (SchemaKeywords.isFalse(given)) {
+            throw new GrammarException("a schema is false: nothing can satisfy it");
+        }
         if (given.isBoolean()) {
-            if (!given.asBoolean()) {
-                throw new GrammarException("a schema is false: nothing can satisfy it");
-            }
             return rules.any(from);
         }
         if (!given.isObject()) {
@@ -335,7 +335,7 @@ final class SchemaCompiler {
         }
         int least = SchemaKeywords.count(schema, "minItems", 0);
         int most = SchemaKeywords.count(schema, "maxItems", Integer.MAX_VALUE);
-        boolean open = !(items.isBoolean() && !items.asBoolean());
+        boolean open = !SchemaKeywords.isFalse(items);
         most = open ? most : Math.min(most, first.size());
         if (least > most) {
             throw new GrammarException("\"minItems\" is larger than the array can be");

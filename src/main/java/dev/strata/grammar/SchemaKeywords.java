@@ -64,6 +64,11 @@ final class SchemaKeywords {
         }
     }
 
+    /** Whether nothing can satisfy the schema. */
+    static boolean isFalse(JsonNode schema) {
+        return schema.isBoolean() && !schema.asBoolean();
+    }
+
     /** The types a value may have; all where nothing narrows them. */
     static Set<String> types(JsonNode schema) {
         Set<String> types = new LinkedHashSet<>(SchemaMerge.names(schema.path("type")));
