@@ -39,7 +39,9 @@ final class ObjectRules {
         }
         List<String> names = new ArrayList<>();
         List<String> forbidden = new ArrayList<>();
-        properties.properties().forEach(entry -> (SchemaKeywords.isFalse(entry.getValue()) ? forbidden : names).add(entry.getKey()));
+        properties
+                .properties()
+                .forEach(entry -> (SchemaKeywords.isFalse(entry.getValue()) ? forbidden : names).add(entry.getKey()));
         for (String name : forbidden) {
             if (required.contains(name)) {
                 throw new GrammarException("\"required\" names \"" + name + "\", whose schema is false");
@@ -49,7 +51,8 @@ final class ObjectRules {
             throw new GrammarException("\"properties\": an object has more than " + MOST_OPTIONAL
                     + " that are not among the required ones");
         }
-        return new Body(names, forbidden, required, SchemaKeywords.isFalse(others) ? null : others).append(from, properties);
+        return new Body(names, forbidden, required, SchemaKeywords.isFalse(others) ? null : others)
+                .append(from, properties);
     }
 
     /** What lies between the braces. */

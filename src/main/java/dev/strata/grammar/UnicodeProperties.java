@@ -74,7 +74,8 @@ final class UnicodeProperties {
     /** The set of a name; null when there is none. */
     static @Nullable CodePointSet of(String name) {
         IntPredicate predicate = predicate(name);
-        // Scripts may be written in any case; one spelling of each bounds what is kept, and no two other names differ in case alone.
+        // Scripts may be written in any case; one spelling of each bounds what is kept, and no two other names differ
+        // in case alone.
         return predicate == null
                 ? null
                 : KNOWN.computeIfAbsent(name.toLowerCase(Locale.ROOT), lower -> CodePointSet.where(predicate));

@@ -78,8 +78,7 @@ public class HostileTest {
         return new Attack(
                 name,
                 definitions(
-                        length,
-                        index -> "{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/d" + (index + 1) + "\"}}"),
+                        length, index -> "{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/d" + (index + 1) + "\"}}"),
                 "");
     }
 
