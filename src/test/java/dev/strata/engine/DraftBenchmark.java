@@ -29,8 +29,8 @@ public final class DraftBenchmark {
         Path folder = Path.of(arguments[0]);
         parts(folder);
         double plain = 0;
-        for (int window : new int[] {1, 2, 3, 4, 5, 6, 8}) {
-            for (float least : window < 4 ? new float[] {0.5f} : new float[] {0.3f, 0.5f, 0.7f}) {
+        for (int window : new int[] {1, 2, 3, 5, 8}) {
+            for (float least : window != 5 ? new float[] {0.5f} : new float[] {0.3f, 0.5f, 0.7f}) {
                 EngineOptions.Speculation speculation = new EngineOptions.Speculation(window > 1, window, least, 0);
                 GoldenRounds.Result result = GoldenRounds.run(
                         folder.resolve("strata-tiny.gguf"), folder.resolve("golden-chat.json"), speculation, ROUNDS);
