@@ -427,6 +427,11 @@ final class CudaOps implements Ops, AutoCloseable {
     }
 
     @Override
+    public boolean runsAhead() {
+        return true;
+    }
+
+    @Override
     public boolean picks(int vocabulary) {
         return SampleKernels.suits(vocabulary);
     }

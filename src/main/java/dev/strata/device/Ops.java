@@ -19,6 +19,11 @@ public interface Ops {
      */
     void pass(String key, Batch batch, Runnable body);
 
+    /** Whether operations are computed beside the calling thread, which waits for them in {@link #read}; else they are done when they return. */
+    default boolean runsAhead() {
+        return false;
+    }
+
     /** Row r of {@code out} becomes row {@code tokens[r]} of {@code table}, dequantized. */
     void embed(Weight table, Batch batch, Tensor out);
 

@@ -88,7 +88,7 @@ final class Decoding {
         }
         counters.decodeRows.add(parts.size());
         // Making drafts takes a while.
-        outcomes.flush();
+        outcomes.flushBeforePass();
         drafting.after(done, parts.size());
     }
 

@@ -99,7 +99,8 @@ final class EngineParts implements AutoCloseable {
         Delivery delivery = new Delivery();
         Passes passes = new Passes(model, logitRows);
         SequenceStore store = new SequenceStore(model, recurrent, checkpoints(model, options), options.parallel());
-        Outcomes outcomes = new Outcomes(text, delivery, counters, settings.experts());
+        Outcomes outcomes = new Outcomes(
+                text, delivery, model.meanwhile(delivery::flush), counters, settings.experts());
         Drafting drafting = new Drafting(model, passes, speculation, MOST_DRAFTING);
         Stops stops = new Stops(recurrent, options.checkpointEvery());
         Reading reading = new Reading(passes, store, outcomes, drafting, counters, scratch, text, stops, chunk, alone);

@@ -26,11 +26,19 @@ final class Outcomes {
 
     private final TextSide text;
     private final Delivery delivery;
+    private final boolean meanwhile;
     private final EngineCounters counters;
     private final Supplier<@Nullable ExpertTotals> experts;
     private final List<Delta> deltas = new ArrayList<>();
 
-    Outcomes(TextSide text, Delivery delivery, EngineCounters counters, Supplier<@Nullable ExpertTotals> experts) {
+    /** @param meanwhile whether every pass delivers what there is while the backend computes */
+    Outcomes(
+            TextSide text,
+            Delivery delivery,
+            boolean meanwhile,
+            EngineCounters counters,
+            Supplier<@Nullable ExpertTotals> experts) {
+        this.meanwhile = meanwhile;
         this.experts = experts;
         this.text = text;
         this.delivery = delivery;
@@ -126,6 +134,13 @@ final class Outcomes {
     /** Gives the clients what there is for them. */
     void flush() {
         delivery.flush();
+    }
+
+    /** The same when a pass may follow at once: on a card the clients are served while it computes, else they need not wait for it. */
+    void flushBeforePass() {
+        if (!meanwhile) {
+            delivery.flush();
+        }
     }
 
     private void send(Sequence sequence) {

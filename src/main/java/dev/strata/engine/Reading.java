@@ -87,7 +87,7 @@ final class Reading {
                 stops.reached(sequence, store);
             }
         }
-        outcomes.flush();
+        outcomes.flushBeforePass();
         drafting.after(parts, decoding);
     }
 

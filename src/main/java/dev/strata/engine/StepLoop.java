@@ -184,9 +184,11 @@ final class StepLoop implements Runnable {
             while (!stopping) {
                 try {
                     turn();
+                } catch (Throwable broken) {
+                    outcomes.flush();
+                    throw broken;
                 } finally {
                     runningNow = running.size();
-                    outcomes.flush();
                 }
             }
             sweep(true);
@@ -205,7 +207,6 @@ final class StepLoop implements Runnable {
         runTasks();
         sweep(false);
         admit();
-        outcomes.flush();
         boolean reads = false;
         boolean decodes = false;
         for (Sequence sequence : running) {
@@ -222,6 +223,7 @@ final class StepLoop implements Runnable {
             lastDecode = 0;
         }
         if (balance.readNext(reads || job != null, decodes)) {
+            outcomes.flush();
             // One chunk a turn, so that answers never wait for two.
             embeddingNext = job != null && (!reads || !embeddingNext);
             if (job != null && embeddingNext) {
@@ -230,15 +232,20 @@ final class StepLoop implements Runnable {
                 pass(reading.plan(running), true);
             }
         } else if (decodes) {
+            outcomes.flushBeforePass();
             pass(decoding.plan(running), false);
-        } else if (!awake && !stopping) {
-            LockSupport.park(this);
+        } else {
+            outcomes.flush();
+            if (!awake && !stopping) {
+                LockSupport.park(this);
+            }
         }
     }
 
     private void runTasks() {
         FutureTask<?> task;
         while ((task = tasks.poll()) != null) {
+            outcomes.flush();
             task.run();
         }
     }

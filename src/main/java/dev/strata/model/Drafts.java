@@ -42,8 +42,12 @@ final class Drafts {
         return head;
     }
 
-    /** As {@link Model#draft}. */
-    void run(Batch batch, int[] sourceRow, int[] logitRows, MemorySegment logits) {
+    /**
+     * As {@link Model#draft}.
+     *
+     * @param meanwhile as {@link Model#meanwhile}
+     */
+    void run(Batch batch, int[] sourceRow, int[] logitRows, MemorySegment logits, Runnable meanwhile) {
         if (logitRows.length > KEPT) {
             throw new IllegalArgumentException(
                     "logits of " + logitRows.length + " draft rows; at most " + KEPT + " at a time");
@@ -62,13 +66,15 @@ final class Drafts {
                     Arrays.copyOfRange(rows, from, to),
                     wanted,
                     done,
-                    logits.asSlice(done * rowBytes, wanted.length * rowBytes));
+                    logits.asSlice(done * rowBytes, wanted.length * rowBytes),
+                    meanwhile);
             done += wanted.length;
         }
         kept = logitRows.clone();
     }
 
-    private void part(Batch batch, int[] rows, int[] wanted, int keptBefore, MemorySegment logits) {
+    private void part(
+            Batch batch, int[] rows, int[] wanted, int keptBefore, MemorySegment logits, Runnable meanwhile) {
         Tensor input = source.rows(batch.rows());
         ops.gatherRows(fusable, rows, input);
         boolean whole = head.takesAll(wanted, batch.rows());
@@ -80,6 +86,7 @@ final class Drafts {
         });
         if (wanted.length > 0) {
             ops.gatherRows(layer.state(), wanted, fusable.rows(keptBefore, wanted.length));
+            meanwhile.run();
         }
         if (whole) {
             head.read(batch.rows(), logits);

@@ -32,6 +32,8 @@ final class LoadedModel implements Model {
     private final List<LayerState> states = new ArrayList<>();
     private final List<StateUnits> pages = new ArrayList<>();
     private final List<StateUnits> slots = new ArrayList<>();
+    /** What the calling thread does while the backend computes a pass. */
+    private Runnable meanwhile = () -> {};
 
     LoadedModel(
             ModelFiles files,
@@ -70,6 +72,15 @@ final class LoadedModel implements Model {
     }
 
     @Override
+    public boolean meanwhile(Runnable work) {
+        if (!ops.runsAhead()) {
+            return false;
+        }
+        meanwhile = work;
+        return true;
+    }
+
+    @Override
     public int maxRows() {
         return options.maxRows();
     }
@@ -99,6 +110,9 @@ final class LoadedModel implements Model {
                 head.all(trunk.hidden().rows(batch.rows()));
             }
         });
+        if (logitRows.length > 0) {
+            meanwhile.run();
+        }
         finish(head, trunk.hidden(), whole, batch, logitRows, logits);
     }
 
@@ -125,6 +139,7 @@ final class LoadedModel implements Model {
             trunk.forward(batch);
             head.pick(trunk.hidden().rows(batch.rows()));
         });
+        meanwhile.run();
         head.readPicks(batch.rows(), results);
         Picks picks = new Picks(results);
         for (int row = 0; row < batch.rows(); row++) {
@@ -146,7 +161,7 @@ final class LoadedModel implements Model {
             throw new IllegalStateException(config.name() + " was loaded without a draft layer");
         }
         checkRows(batch);
-        layer.run(batch, sourceRow, logitRows, logits);
+        layer.run(batch, sourceRow, logitRows, logits, meanwhile);
         checkFinite(layer.head(), logitRows.length, logits);
     }
 

@@ -10,6 +10,16 @@ import java.lang.foreign.MemorySegment;
 public interface Model extends AutoCloseable {
     ModelConfig config();
 
+    /**
+     * Has {@code work} done from now on by the calling thread in every pass that gives logits, drafts included: after the pass has been handed to the backend
+     * and before its results are waited for.
+     *
+     * @return false, and the work is never done, where the backend computes on the calling thread, so that nothing would be gained
+     */
+    default boolean meanwhile(Runnable work) {
+        return false;
+    }
+
     /** Largest number of rows one pass can take. */
     int maxRows();
 

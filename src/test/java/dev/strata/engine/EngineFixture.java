@@ -38,6 +38,7 @@ final class EngineFixture implements AutoCloseable {
         long watchdogNanos;
         boolean drafts;
         boolean alone;
+        boolean ahead;
 
         @Nullable
         SlotFolder slotFolder;
@@ -70,6 +71,7 @@ final class EngineFixture implements AutoCloseable {
                 EngineParts.slots(options, builder.architecture),
                 builder.architecture,
                 builder.drafts);
+        model.ahead = builder.ahead;
         settings = new EngineParts.Settings(
                 options, builder.decodeShare, builder.watchdogNanos, builder.alone, builder.slotFolder, () -> null);
         ModelInfo info = new ModelInfo(

@@ -42,6 +42,11 @@ final class FakeModel implements Model {
     /** Called before each pass. */
     Consumer<Batch> before = batch -> {};
 
+    /** Whether passes are computed beside the thread that runs them. */
+    boolean ahead;
+
+    private Runnable meanwhile = () -> {};
+
     /** Logits behind this position are not numbers. */
     int poisonedPosition = -1;
 
@@ -70,6 +75,16 @@ final class FakeModel implements Model {
     public ModelConfig config() {
         return new ModelConfig(
                 architecture, "fake", 1, HIDDEN, VOCABULARY, 4096, 1e-6f, List.of(END), drafts ? 1 : 0, 1000);
+    }
+
+    @Override
+    public boolean meanwhile(Runnable work) {
+        meanwhile = () -> {
+            if (ahead) {
+                work.run();
+            }
+        };
+        return ahead;
     }
 
     @Override
@@ -155,6 +170,7 @@ final class FakeModel implements Model {
                 slots[segment.slot()] = hash;
             }
         }
+        meanwhile.run();
         for (int i = 0; i < logitRows.length; i++) {
             write(logits, i, rowHashes[logitRows[i]], position(batch, logitRows[i]));
         }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.strata.device.Batch;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -70,6 +71,24 @@ class SharingTest {
 
     private static double number(Map<String, Object> figures, String name) {
         return figures.get(name) instanceof Double value ? value : Double.NaN;
+    }
+
+    /** On a card clients are served while it computes; elsewhere they do not wait for the next step. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void textLeavesWhileTheNextStepIsComputedBesideIt(boolean ahead) {
+        EngineFixture.Builder builder = new EngineFixture.Builder();
+        builder.ahead = ahead;
+        try (EngineFixture fixture = builder.start()) {
+            Collector answer = new Collector();
+            List<Integer> begun = new ArrayList<>();
+            answer.also = delta -> begun.add(fixture.model.passes.size());
+            fixture.engine.generate(
+                    EngineFixture.request(EngineFixture.prompt(EngineFixture.tokens(20, 1)), 5), answer);
+            answer.awaitEnd();
+            // The last token and the end of the answer have no step behind them.
+            assertEquals(ahead ? List.of(2, 3, 4, 5, 5, 5) : List.of(1, 2, 3, 4, 5, 5), begun);
+        }
     }
 
     @Test
