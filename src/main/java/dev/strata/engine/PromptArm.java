@@ -80,11 +80,13 @@ public record PromptArm(String pinned, String sizing, int chunk, Map<String, Int
         return arms;
     }
 
-    /** Settings that must not change what is computed. */
+    /** Settings that must not change what is computed: the table's, and other rings, threads, buffers, batches, chunks and caches. */
     private static List<PromptArm> identity() {
-        return parse("0/pieces,none/pieces,8/pieces,none/old,none/reference,none/reference8,"
-                + "none/pieces+ring=96,none/pieces+ring=777,none/pieces+threads=1+buffers=3,"
-                + "none/reference+threads=3+buffers=5+ring=200,8/pieces+threads=7+buffers=16,0/pieces+ring=500");
+        List<PromptArm> arms = table();
+        arms.addAll(parse("none/pieces+ring=96,none/pieces+ring=777,0/pieces+ring=500,none/pieces+threads=1+buffers=3,"
+                + "none/reference+threads=3+buffers=5+ring=200,8/pieces+threads=7+buffers=16+ahead=64,none/old+batch=4,"
+                + "none/pieces@2048,none/pieces@32768,0/pieces@32768,0/pieces+slots=1500"));
+        return arms;
     }
 
     private static PromptArm one(String name) {

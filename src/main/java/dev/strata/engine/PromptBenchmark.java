@@ -37,8 +37,8 @@ public final class PromptBenchmark {
     private final int shortPrompt;
     private final boolean hashesOnly;
     private final List<PromptGoals.Result> done = new ArrayList<>();
-    private final Set<Integer> longHashes = new TreeSet<>();
-    private final Set<Integer> shortHashes = new TreeSet<>();
+    private final Set<String> longHashes = new TreeSet<>();
+    private final Set<String> shortHashes = new TreeSet<>();
 
     /**
      * @param longPrompt tokens of the two long prompts of an arm
@@ -77,12 +77,8 @@ public final class PromptBenchmark {
         identity.put("what", "identity");
         identity.put("deterministic", options.engine().deterministic());
         identity.put("arms", arms.size());
-        identity.put(
-                "hashes_of_long_prompts",
-                longHashes.stream().map(Integer::toHexString).toList());
-        identity.put(
-                "hashes_of_short_prompts",
-                shortHashes.stream().map(Integer::toHexString).toList());
+        identity.put("hashes_of_long_prompts", List.copyOf(longHashes));
+        identity.put("hashes_of_short_prompts", List.copyOf(shortHashes));
         identity.put("same", same);
         results.accept(identity);
         return same || !options.engine().deterministic();
@@ -170,8 +166,7 @@ public final class PromptBenchmark {
                 longPrompt,
                 longs.median(),
                 shorts.median(),
-                (double) longs.uniqueBytes / longs.rates.length,
-                longs.hash));
+                (double) longs.uniqueBytes / longs.rates.length));
         return row;
     }
 
@@ -186,7 +181,7 @@ public final class PromptBenchmark {
         private long uniqueBytes;
         private String timing = "";
         private double ngramMillis;
-        private int hash;
+        private String hash = "";
 
         Prompts(
                 PromptReader reader,
@@ -219,7 +214,7 @@ public final class PromptBenchmark {
                 uniqueBytes = told.uniqueBytes();
                 timing = told.passes() == 0 ? "" : told.line();
             }
-            hash = reader.greedy(length, firstSeed + rates.length - 1);
+            hash = reader.greedy(length, firstSeed + rates.length - 1).text();
         }
 
         double median() {
@@ -234,7 +229,7 @@ public final class PromptBenchmark {
             row.put("tokens", length);
             row.put("tok_per_s", Arrays.stream(rates).boxed().toList());
             row.put("median", median());
-            row.put("hash", Integer.toHexString(hash));
+            row.put("hash", hash);
             row.put("streamed_gb_a_prompt", uniqueBytes / 1e9 / rates.length);
             if (table != null) {
                 row.put("ngram_rows_ms_a_prompt", ngramMillis);

@@ -30,8 +30,7 @@ final class PromptGoals {
      *
      * @param longBytes bytes of experts that one long prompt streams, as its orders say
      */
-    record Result(
-            PromptArm arm, int chunk, int longTokens, double longRate, double shortRate, double longBytes, int hash) {
+    record Result(PromptArm arm, int chunk, int longTokens, double longRate, double shortRate, double longBytes) {
         double longSeconds() {
             return longTokens / longRate;
         }

@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 import dev.strata.model.Model;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.SplittableRandom;
 
 /** Reads made prompts into the first slot of a model and goes on greedily. */
@@ -41,27 +42,50 @@ final class PromptReader {
         return length / seconds;
     }
 
-    /** Hash of the logits of the prompt that was read last and of the greedy tokens after it. */
-    int greedy(int length, int seed) {
+    /**
+     * What a prompt was answered with, in deterministic mode the same whatever memory its experts passed through.
+     *
+     * @param logits hash of the bits of the first token's logits
+     * @param tokens hash of the greedy tokens
+     */
+    record Answer(int logits, int tokens) {
+        /** Both in hexadecimal digits. */
+        String text() {
+            return String.format(Locale.ROOT, "%08x-%08x", logits, tokens);
+        }
+    }
+
+    /** Goes on greedily behind the prompt that was read last. */
+    Answer greedy(int length, int seed) {
         int[] text = Arrays.copyOf(text(length, seed), length + GREEDY + 1);
         int[] pages = pages(length);
-        int hash = 1;
+        int firstLogits = hashOfLogits();
+        int tokens = 1;
         for (int i = 0; i < GREEDY; i++) {
-            int best = 0;
-            for (int token = 0; token < model.config().vocabulary(); token++) {
-                float value = logits.getAtIndex(JAVA_FLOAT, token);
-                if (i == 0) {
-                    hash = 31 * hash + Float.floatToIntBits(value);
-                }
-                if (value > logits.getAtIndex(JAVA_FLOAT, best)) {
-                    best = token;
-                }
-            }
-            hash = 31 * hash + best;
+            int best = likeliest();
+            tokens = 31 * tokens + best;
             text[length + i] = best;
             forward(text, length + i, 1, pages, new int[] {0});
         }
+        return new Answer(firstLogits, tokens);
+    }
+
+    private int hashOfLogits() {
+        int hash = 1;
+        for (int token = 0; token < model.config().vocabulary(); token++) {
+            hash = 31 * hash + Float.floatToIntBits(logits.getAtIndex(JAVA_FLOAT, token));
+        }
         return hash;
+    }
+
+    private int likeliest() {
+        int best = 0;
+        for (int token = 1; token < model.config().vocabulary(); token++) {
+            if (logits.getAtIndex(JAVA_FLOAT, token) > logits.getAtIndex(JAVA_FLOAT, best)) {
+                best = token;
+            }
+        }
+        return best;
     }
 
     private static int[] pages(int length) {
