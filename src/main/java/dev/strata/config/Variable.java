@@ -72,6 +72,11 @@ public enum Variable {
             new Values.Flag(),
             "1",
             "refine the split of missed experts between link and processor while running; 0: keep what was measured at the start"),
+    PIN_AHEAD(
+            "STRATA_PIN_AHEAD",
+            new Values.Flag(),
+            "1",
+            "register the arena with the card while it is filled, one layer ahead of its readers; 0: when it is full"),
     PIN_BY_NEED(
             "STRATA_PIN_BY_NEED",
             new Values.Flag(),

@@ -2,8 +2,6 @@ package dev.strata.engine;
 
 import dev.strata.config.Options;
 import dev.strata.config.TierOptions;
-import dev.strata.config.Variable;
-import dev.strata.config.Variables;
 import dev.strata.decode.DeferredPlacement;
 import dev.strata.decode.DevicePlacement;
 import dev.strata.decode.ExpertTiers;
@@ -16,15 +14,12 @@ import dev.strata.device.Device;
 import dev.strata.device.ExpertSource;
 import dev.strata.expert.AheadSource;
 import dev.strata.expert.ArenaLayout;
-import dev.strata.expert.ArenaPinner;
 import dev.strata.expert.ExpertProfile;
 import dev.strata.expert.ExpertUsage;
 import dev.strata.expert.FileReads;
-import dev.strata.expert.PinPlan;
-import dev.strata.expert.PinSetting;
+import dev.strata.expert.LayerGate;
 import dev.strata.expert.PinnedRanges;
 import dev.strata.expert.ReadCounters;
-import dev.strata.expert.SlotPlan;
 import dev.strata.expert.TieredExpertSource;
 import dev.strata.format.ModelFiles;
 import dev.strata.format.TensorEntry;
@@ -39,7 +34,6 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.function.BiPredicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -104,10 +98,7 @@ final class ExpertHome implements AutoCloseable {
 
     /** Brings the experts where the options say, for several loads on a device. */
     static Shared share(ModelFiles files, Options options) {
-        if (ExpertSources.open(files, options, true) instanceof TieredExpertSource tiered) {
-            return new Shared(tiered);
-        }
-        throw new IllegalStateException("experts for a device are always tiered");
+        return new Shared(tiered(files, options, (arena, whole) -> LayerGate.OPEN));
     }
 
     /**
@@ -124,7 +115,8 @@ final class ExpertHome implements AutoCloseable {
             @Nullable Shared shared) {
         Device device = Backends.device(backend);
         if (device != null && shared != null) {
-            return place(files, backend, device, options, room, shared.source(), table, false);
+            ArenaPins pins = new ArenaPins(device, options);
+            return place(files, backend, device, options, room, shared.source(), pins, table, false);
         }
         int rows = device == null ? 0 : rowsOfResident(files, device, options, room);
         if (rows > 0) {
@@ -132,19 +124,54 @@ final class ExpertHome implements AutoCloseable {
             Model model = ModelLoader.load(files, backend, room.withMaxRows(rows), mapped, table);
             return new Loaded(model, new ExpertHome(mapped, null, null, null, Optional.empty()), rows, table);
         }
-        ExpertSource source = ExpertSources.open(files, options, device != null);
-        try {
-            if (device == null || !(source instanceof TieredExpertSource tiered)) {
-                return besideProcessor(files, backend, options, room, source, table);
+        return device == null
+                ? besideProcessor(files, backend, options, room, table)
+                : onDevice(files, backend, device, options, room, table);
+    }
+
+    /** Experts wherever they fit, with as many of them on the device as its memory holds. */
+    private static Loaded onDevice(
+            ModelFiles files,
+            Backend backend,
+            Device device,
+            Options options,
+            ModelOptions room,
+            @Nullable NgramTable table) {
+        try (ArenaPins pins = new ArenaPins(device, options)) {
+            TieredExpertSource source = tiered(files, options, pins::gate);
+            try {
+                return placeSized(files, backend, device, options, room, source, pins, table);
+            } catch (RuntimeException | Error failed) {
+                pins.close();
+                source.close();
+                throw failed;
             }
-            return placeSized(files, backend, device, options, room, tiered, table);
+        }
+    }
+
+    private static TieredExpertSource tiered(ModelFiles files, Options options, ExpertSources.Gates gates) {
+        if (ExpertSources.open(files, options, true, gates) instanceof TieredExpertSource tiered) {
+            return tiered;
+        }
+        throw new IllegalStateException("experts for a device are always tiered");
+    }
+
+    /** The processor computes experts where they lie; those that lie in RAM follow their use. */
+    private static Loaded besideProcessor(
+            ModelFiles files,
+            Backend backend,
+            Options options,
+            ModelOptions room,
+            @Nullable NgramTable table) {
+        ExpertSource source = ExpertSources.open(files, options, false);
+        try {
+            return besideProcessor(files, backend, options, room, source, table);
         } catch (RuntimeException | Error failed) {
             source.close();
             throw failed;
         }
     }
 
-    /** The processor computes experts where they lie; those that lie in RAM follow their use. */
     private static Loaded besideProcessor(
             ModelFiles files,
             Backend backend,
@@ -211,20 +238,21 @@ final class ExpertHome implements AutoCloseable {
             Options options,
             ModelOptions room,
             TieredExpertSource source,
+            ArenaPins pins,
             @Nullable NgramTable table) {
         if (!TierSettings.sizesPasses(options)) {
-            return place(files, backend, device, options, room, source, table, true);
+            return place(files, backend, device, options, room, source, pins, table, true);
         }
         try {
             Options sized = options.withTiers(options.tiers().withPrefill(TierSettings.AUTO));
-            return place(files, backend, device, sized, room, source, table, true);
+            return place(files, backend, device, sized, room, source, pins, table, true);
         } catch (PromptRoomException tooSmall) {
             LOG.info("prefill: {}; prompts are read {} tokens at a time", tooSmall.getMessage(), leastRows(options));
         }
         int rows = leastRows(options);
         // The first one was closed with its model.
         NgramTable again = table == null ? null : ModelSession.ngramTable(files, options);
-        Loaded small = place(files, backend, device, options, room.withMaxRows(rows), source, again, true);
+        Loaded small = place(files, backend, device, options, room.withMaxRows(rows), source, pins, again, true);
         return new Loaded(small.model(), small.home(), rows, again);
     }
 
@@ -235,11 +263,12 @@ final class ExpertHome implements AutoCloseable {
             Options options,
             ModelOptions room,
             TieredExpertSource source,
+            ArenaPins pins,
             @Nullable NgramTable table,
             boolean owned) {
         ArenaLayout layout = source.arenaLayout();
         ExpertProfile profile = ExpertSources.profile(options.tiers(), layout);
-        PinnedRanges pinned = pin(device, source, options, profile);
+        PinnedRanges pinned = pins.of(source);
         DeferredPlacement deferred = DeferredPlacement.create(device, layout, source.readsAhead());
         ExpertHome home = new ExpertHome(
                 source, owned ? source : null, pinned, deferred, options.tiers().profileSave());
@@ -260,38 +289,6 @@ final class ExpertHome implements AutoCloseable {
             pinned.close();
             throw failed;
         }
-    }
-
-    private static PinnedRanges pin(Device device, TieredExpertSource source, Options options, ExpertProfile profile) {
-        Variables variables = options.variables();
-        PinSetting setting =
-                PinSetting.parse(variables.text(Variable.ARENA_PIN_GIB).orElse(null));
-        if (source.arena() == null) {
-            return PinnedRanges.none(source.arenaLayout());
-        }
-        ArenaLayout arena = source.arena().arenaLayout();
-        BiPredicate<Integer, Integer> resident = (layer, expert) -> false;
-        PinPlan plan = PinPlan.wholeLayers(arena, setting);
-        if (variables.flag(Variable.PIN_BY_NEED) && source.rest() == null) {
-            // The cache is not there yet: what it will hold is what fits into the card's free memory now.
-            SlotPlan slots = SlotPlan.fit(
-                    arena,
-                    profile.ranking(),
-                    Math.max(0, device.freeBytes() - options.tiers().vramReserveMib() * Bytes.MIB),
-                    options.tiers().cacheSlots() < 0
-                            ? Integer.MAX_VALUE
-                            : options.tiers().cacheSlots());
-            boolean[][] cached = new boolean[arena.layers()][];
-            for (int layer = 0; layer < cached.length; layer++) {
-                cached[layer] = new boolean[arena.experts(layer)];
-            }
-            for (int slot = 0; slot < slots.slots(); slot++) {
-                cached[slots.layers()[slot]][slots.experts()[slot]] = true;
-            }
-            resident = (layer, expert) -> cached[layer][expert];
-            plan = PinPlan.byNeed(arena, setting, resident);
-        }
-        return ArenaPinner.pin(device, source.arena(), plan, setting, resident);
     }
 
     /** Where the experts are on a device, or null when a backend reads them where they lie. */

@@ -15,6 +15,7 @@ import dev.strata.expert.ExpertArena;
 import dev.strata.expert.ExpertProfile;
 import dev.strata.expert.FileExpertSource;
 import dev.strata.expert.FileReads;
+import dev.strata.expert.LayerGate;
 import dev.strata.expert.LoadProgress;
 import dev.strata.expert.MappedExpertSource;
 import dev.strata.expert.PageCacheProbe;
@@ -51,6 +52,17 @@ final class ExpertSources {
      * @throws IllegalStateException with the numbers when what was asked for does not fit
      */
     static ExpertSource open(ModelFiles files, Options options, boolean device) {
+        return open(files, options, device, (arena, whole) -> LayerGate.OPEN);
+    }
+
+    /** What readers pass that fill an arena; {@code whole}: with all experts. */
+    @FunctionalInterface
+    interface Gates {
+        LayerGate gate(ExpertArena arena, boolean whole);
+    }
+
+    /** The same, with gates before an arena's memory. */
+    static ExpertSource open(ModelFiles files, Options options, boolean device, Gates gates) {
         List<StoredExperts> stored = stored(files);
         ExpertSource mapped = new MappedExpertSource(stored);
         ArenaLayout layout = ArenaLayout.of(mapped);
@@ -69,9 +81,9 @@ final class ExpertSources {
         }
         ExpertSource source = switch (plan.tier()) {
             case MAPPED -> device ? TieredExpertSource.file(mapped) : mapped;
-            case ARENA -> TieredExpertSource.resident(loaded(files, stored, mapped, layout));
+            case ARENA -> TieredExpertSource.resident(loaded(files, stored, mapped, layout, gates));
             case FILE -> TieredExpertSource.file(ahead(file(files, stored), options));
-            case TIERED -> tiered(files, stored, options, layout, plan.residentBytes());
+            case TIERED -> tiered(files, stored, options, layout, plan.residentBytes(), gates);
         };
         if (plan.tier() != MemoryPlan.Tier.MAPPED && !options.variables().flag(Variable.KEEP_MAPPING)) {
             closeViews(files, source);
@@ -115,23 +127,23 @@ final class ExpertSources {
 
     /** An arena with all experts, read past the page cache when the files are large and not in it. */
     private static ExpertArena loaded(
-            ModelFiles files, List<StoredExperts> stored, ExpertSource mapped, ArenaLayout layout) {
+            ModelFiles files, List<StoredExperts> stored, ExpertSource mapped, ArenaLayout layout, Gates gates) {
         boolean inPlace = stored.stream()
                 .allMatch(layer -> layer.gate() instanceof StoredMatrices.InPlace
                         && layer.up() instanceof StoredMatrices.InPlace
                         && layer.down() instanceof StoredMatrices.InPlace);
         if (!inPlace || layout.dataBytes() < LARGE || PageCacheProbe.cachedShare(stored) >= PageCacheProbe.WARM) {
-            return arena(mapped, layout);
+            return arena(mapped, layout, gates);
         }
         try (FileExpertSource direct = file(files, stored)) {
-            return arena(direct, layout);
+            return arena(direct, layout, gates);
         }
     }
 
-    private static ExpertArena arena(ExpertSource from, ArenaLayout layout) {
+    private static ExpertArena arena(ExpertSource from, ArenaLayout layout, Gates gates) {
         ExpertArena arena = ExpertArena.allocate(layout);
         try {
-            ArenaLoader.fill(from, arena, READERS, progress(), layer -> {});
+            ArenaLoader.fill(from, arena, READERS, progress(), gates.gate(arena, true));
         } catch (RuntimeException failed) {
             arena.close();
             throw failed;
@@ -171,11 +183,17 @@ final class ExpertSources {
     }
 
     private static TieredExpertSource tiered(
-            ModelFiles files, List<StoredExperts> stored, Options options, ArenaLayout layout, long budget) {
+            ModelFiles files,
+            List<StoredExperts> stored,
+            Options options,
+            ArenaLayout layout,
+            long budget,
+            Gates gates) {
         ExpertProfile profile = profile(options.tiers(), layout);
         ExpertSource rest = ahead(file(files, stored), options);
         try {
-            TieredExpertSource made = TieredExpertSource.budget(rest, profile.ranking(), budget, READERS, progress());
+            TieredExpertSource made = TieredExpertSource.budget(
+                    rest, profile.ranking(), budget, READERS, progress(), arena -> gates.gate(arena, false));
             ExpertArena arena = made.arena();
             if (arena != null) {
                 lock(arena);

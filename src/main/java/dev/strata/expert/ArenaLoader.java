@@ -9,7 +9,6 @@ import java.util.Locale;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,24 +25,21 @@ public final class ArenaLoader {
     private final ExpertSource source;
     private final ExpertArena arena;
     private final LoadProgress progress;
-    private final IntConsumer loaded;
+    private final LayerGate gate;
     private final List<Task> tasks = new ArrayList<>();
-    private final AtomicInteger[] left;
     private final AtomicInteger next = new AtomicInteger();
     private final AtomicLong done = new AtomicLong();
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     private final long start = System.nanoTime();
 
-    private ArenaLoader(ExpertSource source, ExpertArena arena, LoadProgress progress, IntConsumer loaded) {
+    private ArenaLoader(ExpertSource source, ExpertArena arena, LoadProgress progress, LayerGate gate) {
         this.source = source;
         this.arena = arena;
         this.progress = progress;
-        this.loaded = loaded;
+        this.gate = gate;
         ArenaLayout layout = arena.arenaLayout();
-        left = new AtomicInteger[layout.layers()];
-        for (int layer = 0; layer < left.length; layer++) {
+        for (int layer = 0; layer < layout.layers(); layer++) {
             int size = Math.clamp(TASK_BYTES / layout.stride(layer), 1, layout.experts(layer));
-            left[layer] = new AtomicInteger(Math.ceilDiv(layout.experts(layer), size));
             for (int first = 0; first < layout.experts(layer); first += size) {
                 tasks.add(new Task(layer, first, Math.min(size, layout.experts(layer) - first)));
             }
@@ -54,12 +50,12 @@ public final class ArenaLoader {
      * Copies every blob of {@code source} into {@code arena}.
      *
      * @param threads readers
-     * @param loaded hears of every layer that is complete, on one of the reader threads; layers may complete out of order
+     * @param gate what readers pass before they write
      * @throws java.io.UncheckedIOException as the source throws it; the arena is unusable then
      */
     public static void fill(
-            ExpertSource source, ExpertArena arena, int threads, LoadProgress progress, IntConsumer loaded) {
-        new ArenaLoader(source, arena, progress, loaded).run(threads);
+            ExpertSource source, ExpertArena arena, int threads, LoadProgress progress, LayerGate gate) {
+        new ArenaLoader(source, arena, progress, gate).run(threads);
     }
 
     private void run(int threads) {
@@ -71,6 +67,9 @@ public final class ArenaLoader {
             join(reader);
         }
         Throwable failed = failure.get();
+        if (failed != null) {
+            gate.giveUp();
+        }
         if (failed instanceof RuntimeException exception) {
             throw exception;
         }
@@ -95,6 +94,7 @@ public final class ArenaLoader {
             }
             Task task = tasks.get(index);
             try {
+                gate.enter(task.layer);
                 MemorySegment[] targets = new MemorySegment[task.count];
                 for (int i = 0; i < task.count; i++) {
                     targets[i] = arena.blob(task.layer, task.first + i);
@@ -102,9 +102,6 @@ public final class ArenaLoader {
                 source.copyBlobs(task.layer, task.first, task.count, targets);
                 long bytes = task.count * source.layout(task.layer).blobBytes();
                 progress.advance(done.addAndGet(bytes), source.totalBytes(), (System.nanoTime() - start) / 1e9);
-                if (left[task.layer].decrementAndGet() == 0) {
-                    loaded.accept(task.layer);
-                }
             } catch (RuntimeException | Error failed) {
                 failure.compareAndSet(null, failed);
             }

@@ -7,6 +7,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -51,6 +52,21 @@ public final class TieredExpertSource implements ExpertSource {
      */
     public static TieredExpertSource budget(
             ExpertSource rest, List<ExpertKey> ranking, long budget, int threads, LoadProgress progress) {
+        return budget(rest, ranking, budget, threads, progress, arena -> LayerGate.OPEN);
+    }
+
+    /**
+     * The same.
+     *
+     * @param gates makes what readers pass before they write into the arena
+     */
+    public static TieredExpertSource budget(
+            ExpertSource rest,
+            List<ExpertKey> ranking,
+            long budget,
+            int threads,
+            LoadProgress progress,
+            Function<ExpertArena, LayerGate> gates) {
         ArenaLayout layout = ArenaLayout.of(rest);
         boolean[][] chosen = choose(layout, ranking, budget);
         int[][] places = places(layout, -1);
@@ -71,7 +87,7 @@ public final class TieredExpertSource implements ExpertSource {
         ArenaLayout small = new ArenaLayout(compact);
         ExpertArena arena = ExpertArena.allocate(small);
         try {
-            ArenaLoader.fill(new Members(rest, small, members), arena, threads, progress, layer -> {});
+            ArenaLoader.fill(new Members(rest, small, members), arena, threads, progress, gates.apply(arena));
         } catch (RuntimeException failed) {
             arena.close();
             throw failed;

@@ -30,19 +30,19 @@ class ArenaTest {
     }
 
     @Test
-    void everyBlobIsLoadedAndEveryLayerReported() {
+    void everyBlobIsLoadedAndEveryLayerAnnounced() {
         ArenaLayout layout = Layouts.mixed(9);
         PatternSource source = new PatternSource(layout);
-        BitSet loaded = new BitSet();
+        BitSet entered = new BitSet();
         AtomicLong last = new AtomicLong();
         try (ExpertArena arena = ExpertArena.allocate(layout)) {
             ArenaLoader.fill(
                     source, arena, 3, (done, total, seconds) -> last.accumulateAndGet(done, Math::max), layer -> {
-                        synchronized (loaded) {
-                            loaded.set(layer);
+                        synchronized (entered) {
+                            entered.set(layer);
                         }
                     });
-            assertEquals(3, loaded.cardinality());
+            assertEquals(3, entered.cardinality());
             assertEquals(source.totalBytes(), last.get());
             for (int layer = 0; layer < 3; layer++) {
                 for (int expert = 0; expert < 9; expert++) {
