@@ -15,7 +15,9 @@ import dev.strata.api.Prompt;
 import dev.strata.api.ToolChoice;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -62,11 +64,18 @@ final class ResponsesTest {
             List<String> events = TestServer.events(server.post("/v1/responses", "{\"input\":\"Hi\",\"stream\":true}")
                     .body());
             List<String> types = new ArrayList<>();
+            Map<String, String> texts = new HashMap<>();
             for (int i = 0; i < events.size(); i++) {
                 String[] lines = events.get(i).split("\n");
                 JsonNode data = TestServer.json(lines[1].substring("data: ".length()));
                 assertEquals(lines[0], "event: " + data.get("type").asText());
                 assertEquals(i, data.get("sequence_number").asInt());
+                if (data.has("delta")) {
+                    texts.merge(
+                            data.get("item_id").asText(), data.get("delta").asText(), String::concat);
+                    assertEquals(lines[0].contains("output_text"), data.has("logprobs"));
+                    assertEquals(!lines[0].contains("arguments"), data.has("content_index"));
+                }
                 types.add(data.get("type").asText().substring("response.".length()));
             }
             assertEquals(
@@ -97,6 +106,11 @@ final class ResponsesTest {
                     .get("response");
             assertEquals(3, last.get("output").size());
             assertEquals("Hello", last.at("/output/1/content/0/text").asText());
+            for (String text : List.of("/output/0/content/0/text", "/output/1/content/0/text", "/output/2/arguments")) {
+                JsonNode item = last.at(text.substring(0, "/output/0".length()));
+                assertEquals(
+                        last.at(text).asText(), texts.get(item.get("id").asText()));
+            }
         }
     }
 

@@ -44,6 +44,13 @@ public final class EventStream {
         pending.add(frame.after());
     }
 
+    /** The frame with {@code number} and {@code text} in it. */
+    public void sendFramed(NumberedFrame frame, int number, String text) {
+        pending.add(frame.before());
+        pending.addNumber(number);
+        sendFramed(frame.rest(), text);
+    }
+
     /** {@code event: NAME} and {@code data: JSON}. */
     public void send(String event, Object json) {
         text("event: " + event + "\n");

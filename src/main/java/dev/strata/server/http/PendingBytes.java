@@ -11,6 +11,9 @@ final class PendingBytes {
     /** Most bytes of JSON for one unit of a text: a backslash, u and four digits. */
     private static final int MOST_OF_A_UNIT = 6;
 
+    /** Of an int. */
+    private static final int MOST_DIGITS = 10;
+
     private static final String DIGITS = "0123456789ABCDEF";
     private static final String SHORT = "\"\\\b\t\n\f\r";
     private static final String SHORT_NAMES = "\"\\btnfr";
@@ -67,6 +70,21 @@ final class PendingBytes {
         }
         bytes[at++] = '"';
         size = at;
+    }
+
+    /** Adds a number, which is not negative, in decimal. */
+    void addNumber(int number) {
+        reserve(MOST_DIGITS);
+        int digits = 1;
+        for (int rest = number; rest >= 10; rest /= 10) {
+            digits++;
+        }
+        int rest = number;
+        for (int at = size + digits - 1; at >= size; at--) {
+            bytes[at] = (byte) ('0' + rest % 10);
+            rest /= 10;
+        }
+        size += digits;
     }
 
     private int escape(char unit, int at) {

@@ -37,7 +37,14 @@ final class ChatStream extends ChunkStream {
                 send(entry(choice, delta(choice, "tool_calls", List.of(callStart(start))), List.of()), null, null);
             }
             case Delta.ToolCallArguments more ->
-                send(entry(choice, delta(choice, "tool_calls", List.of(callArguments(more))), List.of()), null, null);
+                sendText(
+                        choice,
+                        "arguments of call " + more.index(),
+                        more.fragment(),
+                        mark -> entry(
+                                choice,
+                                Json.object("tool_calls", List.of(callArguments(more.index(), mark))),
+                                List.of()));
             case Delta.Progress progress ->
                 send(entry(choice, Json.object(), List.of()), "prompt_progress", shape(progress));
             case Delta.Finished finished -> finish(piece, finished);
@@ -47,7 +54,7 @@ final class ChatStream extends ChunkStream {
 
     private void text(int choice, String key, String text, List<TokenLogprob> tokens) {
         if (started.get(choice) && tokens.isEmpty()) {
-            sendText(choice, key, text);
+            sendText(choice, key, text, mark -> entry(choice, Json.object(key, mark), List.of()));
         } else {
             send(entry(choice, delta(choice, key, text), tokens), null, null);
         }
@@ -74,8 +81,8 @@ final class ChatStream extends ChunkStream {
                 Json.object("name", start.name(), "arguments", ""));
     }
 
-    private static Map<String, @Nullable Object> callArguments(Delta.ToolCallArguments more) {
-        return Json.object("index", more.index(), "function", Json.object("arguments", more.fragment()));
+    private static Map<String, @Nullable Object> callArguments(int index, String fragment) {
+        return Json.object("index", index, "function", Json.object("arguments", fragment));
     }
 
     private void finish(Piece piece, Delta.Finished finished) {
@@ -85,11 +92,6 @@ final class ChatStream extends ChunkStream {
         Map<String, @Nullable Object> entry = entry(choice, delta, List.of());
         entry.put("finish_reason", Shapes.finish(finished.reason(), withCalls.get(choice)));
         send(entry, "timings", Shapes.timings(finished.timings()));
-    }
-
-    @Override
-    Map<String, @Nullable Object> entry(int choice, String key, String text) {
-        return entry(choice, Json.object(key, text), List.of());
     }
 
     private Map<String, @Nullable Object> entry(

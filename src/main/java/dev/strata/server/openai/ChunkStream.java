@@ -11,6 +11,7 @@ import dev.strata.server.http.UsageTotal;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** What the streams of chat and of plain completions share: chunks around one choice, and the end with usage and {@code [DONE]}. */
@@ -59,11 +60,13 @@ abstract class ChunkStream implements EventWriter {
      * Sends a chunk that differs from the others of its choice in one text only.
      *
      * @param key names the shape within this choice
+     * @param entry gives the only one of {@code choices} around a text
      */
-    final void sendText(int choice, String key, String text) {
+    final void sendText(
+            int choice, String key, String text, Function<String, Map<String, @Nullable Object>> entry) {
         TextFrame frame = last;
         if (frame == null || lastChoice != choice || !lastKey.equals(key)) {
-            frame = frame(choice, key);
+            frame = frame(choice, key, entry);
             last = frame;
             lastKey = key;
             lastChoice = choice;
@@ -71,18 +74,15 @@ abstract class ChunkStream implements EventWriter {
         events.sendFramed(frame, text);
     }
 
-    private TextFrame frame(int choice, String key) {
+    private TextFrame frame(int choice, String key, Function<String, Map<String, @Nullable Object>> entry) {
         @Nullable TextFrame[] known = frames.computeIfAbsent(key, any -> new @Nullable TextFrame[choices]);
         TextFrame frame = known[choice];
         if (frame == null) {
-            frame = TextFrame.of(mark -> chunk(entry(choice, key, mark), null, null));
+            frame = TextFrame.of(mark -> chunk(entry.apply(mark), null, null));
             known[choice] = frame;
         }
         return frame;
     }
-
-    /** The entry of a chunk with nothing but a text. */
-    abstract Map<String, @Nullable Object> entry(int choice, String key, String text);
 
     private Map<String, @Nullable Object> chunk(
             Map<String, @Nullable Object> entry, @Nullable String extraName, @Nullable Object extra) {

@@ -29,10 +29,10 @@ final class CompletionStream extends ChunkStream {
             case Delta.ToolCallStart _, Delta.ToolCallArguments _ -> {
                 // Plain prompts have no tools.
             }
-            case Delta.Progress progress -> send(entry(choice, "", ""), "prompt_progress", shape(progress));
+            case Delta.Progress progress -> send(entry(choice, ""), "prompt_progress", shape(progress));
             case Delta.Finished finished -> {
                 finished(piece, finished);
-                Map<String, @Nullable Object> entry = entry(choice, "", "");
+                Map<String, @Nullable Object> entry = entry(choice, "");
                 entry.put("finish_reason", Shapes.finish(finished.reason(), false));
                 send(entry, "timings", Shapes.timings(finished.timings()));
             }
@@ -42,17 +42,16 @@ final class CompletionStream extends ChunkStream {
 
     private void text(int choice, String text, List<TokenLogprob> tokens) {
         if (!logprobs || tokens.isEmpty()) {
-            sendText(choice, "", text);
+            sendText(choice, "text", text, mark -> entry(choice, mark));
             return;
         }
-        Map<String, @Nullable Object> entry = entry(choice, "", text);
+        Map<String, @Nullable Object> entry = entry(choice, text);
         entry.put("logprobs", Logprobs.legacy(tokens, offsets[choice]));
         offsets[choice] += Logprobs.length(tokens);
         send(entry, null, null);
     }
 
-    @Override
-    Map<String, @Nullable Object> entry(int choice, String key, String text) {
+    private static Map<String, @Nullable Object> entry(int choice, String text) {
         return Json.object("index", choice, "text", text, "logprobs", null, "finish_reason", null);
     }
 }

@@ -48,7 +48,7 @@ public final class ResponseEndpoint implements Endpoint {
 
     /** Puts a plain answer together. */
     private static final class Whole {
-        private final ResponseOutput output = new ResponseOutput((_, _) -> {});
+        private final ResponseOutput output = new ResponseOutput(ResponseOutput.Steps.UNHEARD);
         private Delta.@Nullable Finished end;
 
         void add(GenerationCall.Piece piece) {

@@ -7,14 +7,36 @@ import dev.strata.server.http.Json;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BiConsumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Builds the output items of a response from deltas and tells every step as an event. Streams send the events; plain answers only take the items, so both agree.
  */
 final class ResponseOutput {
-    private final BiConsumer<String, Map<String, @Nullable Object>> events;
+    /** Hears of every step. */
+    interface Steps {
+        /** For plain answers, which take the items in the end. */
+        Steps UNHEARD = new Steps() {
+            @Override
+            public void event(String type, Map<String, @Nullable Object> members) {}
+
+            @Override
+            public void piece(
+                    String item, String type, Function<String, Map<String, @Nullable Object>> members, String text) {}
+        };
+
+        void event(String type, Map<String, @Nullable Object> members);
+
+        /**
+         * More text of an item.
+         *
+         * @param members give those of the event around a text; but for the text they are the same for all pieces of an item
+         */
+        void piece(String item, String type, Function<String, Map<String, @Nullable Object>> members, String text);
+    }
+
+    private final Steps steps;
     private final List<Map<String, @Nullable Object>> items = new ArrayList<>();
     private final StringBuilder text = new StringBuilder();
     private final List<TokenLogprob> logprobs = new ArrayList<>();
@@ -30,9 +52,8 @@ final class ResponseOutput {
         CALL
     }
 
-    /** @param events takes the event's type and members */
-    ResponseOutput(BiConsumer<String, Map<String, @Nullable Object>> events) {
-        this.events = events;
+    ResponseOutput(Steps steps) {
+        this.steps = steps;
     }
 
     /** Items that are complete. */
@@ -44,7 +65,7 @@ final class ResponseOutput {
         switch (delta) {
             case Delta.Reasoning reasoning -> {
                 open(Kind.REASONING, "rs_");
-                append("response.reasoning_text.delta", reasoning.text(), null);
+                append("response.reasoning_text.delta", reasoning.text(), List.of());
             }
             case Delta.Content content -> {
                 open(Kind.MESSAGE, "msg_");
@@ -57,10 +78,8 @@ final class ResponseOutput {
                 callName = start.name();
                 open(Kind.CALL, "fc_");
             }
-            case Delta.ToolCallArguments more -> {
-                text.append(more.fragment());
-                emit("response.function_call_arguments.delta", "delta", more.fragment());
-            }
+            case Delta.ToolCallArguments more ->
+                append("response.function_call_arguments.delta", more.fragment(), List.of());
             case Delta.Progress _, Delta.Finished _, Delta.Failed _ -> {
                 // The whole response's matter.
             }
@@ -111,13 +130,25 @@ final class ResponseOutput {
         }
     }
 
-    private void append(String event, String piece, @Nullable List<TokenLogprob> tokens) {
+    private void append(String type, String piece, List<TokenLogprob> tokens) {
         text.append(piece);
-        if (tokens == null) {
-            emit(event, "content_index", 0, "delta", piece);
+        if (tokens.isEmpty()) {
+            steps.piece(itemId, type, this::members, piece);
         } else {
-            emit(event, "content_index", 0, "delta", piece, "logprobs", shape(tokens));
+            emit(type, "content_index", 0, "delta", piece, "logprobs", shape(tokens));
         }
+    }
+
+    private Map<String, @Nullable Object> members(String piece) {
+        Map<String, @Nullable Object> members = Json.object("item_id", itemId, "output_index", items.size());
+        if (open != Kind.CALL) {
+            members.put("content_index", 0);
+        }
+        members.put("delta", piece);
+        if (open == Kind.MESSAGE) {
+            members.put("logprobs", List.of());
+        }
+        return members;
     }
 
     /** The item as far as it has come; an item just added has no content yet. */
@@ -168,12 +199,12 @@ final class ResponseOutput {
     }
 
     private void emitItem(String type, Map<String, @Nullable Object> item) {
-        events.accept(type, Json.object("output_index", items.size(), "item", item));
+        steps.event(type, Json.object("output_index", items.size(), "item", item));
     }
 
     private void emit(String type, @Nullable Object... members) {
         Map<String, @Nullable Object> event = Json.object("item_id", itemId, "output_index", items.size());
         event.putAll(Json.object(members));
-        events.accept(type, event);
+        steps.event(type, event);
     }
 }

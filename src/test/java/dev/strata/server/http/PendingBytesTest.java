@@ -39,6 +39,15 @@ final class PendingBytesTest {
     }
 
     @Test
+    void numbersAreDecimal() {
+        PendingBytes bytes = new PendingBytes();
+        for (int number : new int[] {0, 9, 10, 99, 100, 1_234_567, Integer.MAX_VALUE}) {
+            bytes.addNumber(number);
+            assertEquals(Integer.toString(number), new String(bytes.take(), StandardCharsets.US_ASCII));
+        }
+    }
+
+    @Test
     void chunksHaveFrames() {
         for (int size : new int[] {1, 9, 10, 15, 16, 255, 256, 4095, 4096, 100_000}) {
             byte[] content = "x".repeat(size).getBytes(StandardCharsets.US_ASCII);
