@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.strata.cpu.jni.CpuKernels;
+import dev.strata.device.BlobParts;
 import dev.strata.device.ExpertLayout;
 import java.lang.foreign.MemorySegment;
 
@@ -48,9 +49,22 @@ final class ExpertAddresses {
     /** Enters an expert whose blob lies at an address. */
     void putBlob(int expert, ExpertLayout layout, long blob) {
         put(expert, blob, blob + layout.upOffset(), blob + layout.downOffset());
+        putTail(expert, layout, blob + layout.tailOffset());
+    }
+
+    /** Enters an expert whose blob lies in parts behind an address. */
+    void putParts(int expert, ExpertLayout layout, long memory, BlobParts parts) {
+        put(
+                expert,
+                memory + parts.find(0),
+                memory + parts.find(layout.upOffset()),
+                memory + parts.find(layout.downOffset()));
+        putTail(expert, layout, layout.scaled() ? memory + parts.find(layout.tailOffset()) : 0);
+    }
+
+    private void putTail(int expert, ExpertLayout layout, long address) {
         if (layout.scaled()) {
-            MemorySegment tail =
-                    MemorySegment.ofAddress(blob + layout.tailOffset()).reinterpret(ExpertLayout.TAIL);
+            MemorySegment tail = MemorySegment.ofAddress(address).reinterpret(ExpertLayout.TAIL);
             factors(
                     expert,
                     tail.get(JAVA_FLOAT_UNALIGNED, 0),

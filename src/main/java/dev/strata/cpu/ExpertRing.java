@@ -1,7 +1,9 @@
 package dev.strata.cpu;
 
+import dev.strata.device.BlobParts;
 import dev.strata.device.HostBuffer;
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -21,8 +23,16 @@ final class ExpertRing implements AutoCloseable {
      * Experts of one read and where their blobs go.
      *
      * @param stays whether that is their place from now on
+     * @param parts where their parts lie there, once read; null when they are whole
      */
-    private record Batch(int[] experts, MemorySegment[] blobs, boolean[] stays) {
+    private record Batch(
+            int[] experts, MemorySegment[] blobs, boolean[] stays, BlobParts @Nullable [] parts) {
+        void enter(ExpertTable table) {
+            for (int i = 0; i < experts.length; i++) {
+                table.enter(experts[i], blobs[i], parts == null ? null : parts[i]);
+            }
+        }
+
         void settle(ExpertTable table, boolean read) {
             for (int i = 0; i < experts.length; i++) {
                 if (stays[i]) {
@@ -41,7 +51,7 @@ final class ExpertRing implements AutoCloseable {
      * @throws java.io.UncheckedIOException when a blob cannot be read
      */
     void run(ExpertTable table, int[] experts, boolean admit, Runnable meanwhile, Runnable products) {
-        long blob = (table.layout().blobBytes() + 63) / 64 * 64;
+        long blob = (table.readBytes() + 63) / 64 * 64;
         if (memory.bytes() < 2 * blob) {
             memory.close();
             memory = HugePages.allocate(Math.max(BYTES, 2 * blob), "ring of experts");
@@ -66,9 +76,7 @@ final class ExpertRing implements AutoCloseable {
                         : null;
                 coming = later;
                 reading = later == null ? null : read(table, later);
-                for (int i = 0; i < now.experts.length; i++) {
-                    table.enter(now.experts[i], now.blobs[i]);
-                }
+                now.enter(table);
                 products.run();
                 for (int expert : now.experts) {
                     table.staged().remove(expert);
@@ -90,15 +98,23 @@ final class ExpertRing implements AutoCloseable {
 
     private Batch batch(ExpertTable table, int[] experts, int from, int room, int place, long blob, boolean admit) {
         int count = Math.min(room, experts.length - from);
-        int[] some = java.util.Arrays.copyOfRange(experts, from, from + count);
+        int[] some = Arrays.copyOfRange(experts, from, from + count);
         MemorySegment[] blobs = new MemorySegment[count];
         boolean[] stays = new boolean[count];
+        boolean whole = false;
         for (int i = 0; i < count; i++) {
             MemorySegment kept = admit ? table.admit(some[i]) : null;
             stays[i] = kept != null;
+            whole |= stays[i];
             blobs[i] = kept != null ? kept : memory.host().asSlice((place + i) * blob, blob);
         }
-        return new Batch(some, blobs, stays);
+        return new Batch(some, blobs, stays, whole ? null : parts(count));
+    }
+
+    private static BlobParts[] parts(int count) {
+        BlobParts[] parts = new BlobParts[count];
+        Arrays.setAll(parts, i -> new BlobParts());
+        return parts;
     }
 
     private Future<?> read(ExpertTable table, Batch batch) {
@@ -108,7 +124,7 @@ final class ExpertRing implements AutoCloseable {
                     Thread.ofPlatform().daemon().name("expert-ring").factory());
             reader = thread;
         }
-        return thread.submit(() -> table.read(batch.experts, batch.experts.length, batch.blobs));
+        return thread.submit(() -> table.read(batch.experts, batch.blobs, batch.parts));
     }
 
     private static void await(@Nullable Future<?> reading) {

@@ -1,5 +1,6 @@
 package dev.strata.cpu;
 
+import dev.strata.device.BlobParts;
 import dev.strata.device.ExpertLayer;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertSource;
@@ -148,9 +149,22 @@ final class ExpertTable implements ExpertLayer {
         return true;
     }
 
-    /** Copies the blobs of the first {@code count} experts (ascending) as one batch; any thread. */
-    void read(int[] experts, int count, MemorySegment[] blobs) {
-        source.copyBlobs(layer, experts, count, blobs);
+    /** Bytes that {@link #read} needs for a blob. */
+    long readBytes() {
+        return Math.max(layout.blobBytes(), source.partsBytes(layer));
+    }
+
+    /**
+     * Copies the blobs of experts (ascending) as one batch; any thread.
+     *
+     * @param parts where their parts lie afterwards; null when all of them have to be whole
+     */
+    void read(int[] experts, MemorySegment[] blobs, BlobParts @Nullable [] parts) {
+        if (parts == null) {
+            source.copyBlobs(layer, experts, experts.length, blobs);
+        } else {
+            source.copyInParts(layer, experts, experts.length, blobs, parts);
+        }
     }
 
     /** Products waited for blobs. */
@@ -159,8 +173,12 @@ final class ExpertTable implements ExpertLayer {
     }
 
     /** Enters a blob that was read among the staged ones. */
-    void enter(int expert, MemorySegment blob) {
-        staged.putBlob(expert, layout, blob.address());
+    void enter(int expert, MemorySegment blob, @Nullable BlobParts parts) {
+        if (parts == null) {
+            staged.putBlob(expert, layout, blob.address());
+        } else {
+            staged.putParts(expert, layout, blob.address(), parts);
+        }
     }
 
     static ExpertTable of(ExpertLayer layer) {

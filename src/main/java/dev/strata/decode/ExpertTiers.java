@@ -14,6 +14,7 @@ import dev.strata.expert.SlotCache;
 import dev.strata.expert.SlotPlan;
 import dev.strata.expert.TieredExpertSource;
 import dev.strata.memory.Bytes;
+import dev.strata.os.HostPages;
 import dev.strata.prefill.PrefillPlan;
 import dev.strata.prefill.PrefillScheduler;
 import dev.strata.prefill.PrefillTiming;
@@ -323,8 +324,21 @@ public final class ExpertTiers {
                 from,
                 settings.fused(),
                 settings.cpus(),
-                source.arenaLayout().maxStride(),
+                bufferBytes(source),
                 slots);
+    }
+
+    /** A buffer takes a blob the way its source reads it, from a page's start on. */
+    private static long bufferBytes(TieredExpertSource source) {
+        ArenaLayout layout = source.arenaLayout();
+        if (source.rest() == null) {
+            return layout.maxStride();
+        }
+        long most = layout.maxStride();
+        for (int layer = 0; layer < layout.layers(); layer++) {
+            most = Math.max(most, source.partsBytes(layer));
+        }
+        return Bytes.roundUp(most, HostPages.SMALL_PAGE);
     }
 
     private static double unpinned(TieredExpertSource source, PinnedRanges pinned) {

@@ -1,5 +1,6 @@
 package dev.strata.decode;
 
+import dev.strata.device.BlobParts;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.ExpertArena;
 import dev.strata.expert.FileReads;
@@ -10,6 +11,7 @@ import dev.strata.expert.TieredExpertSource;
 import dev.strata.prefill.BlobPlaces;
 import dev.strata.prefill.StageSource;
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -112,24 +114,24 @@ final class PlacedBlobs implements BlobPlaces, StageSource {
             }
             return;
         }
-        copyBlobs(layer, offsets, bytes, first, count, targets);
+        source.copyBlobs(layer, experts(layer, offsets, first, count), count, targets);
     }
 
-    private void copyBlobs(int layer, long[] offsets, int[] bytes, int first, int count, MemorySegment[] targets) {
-        long stride = layout().stride(layer);
-        int blobs = 0;
-        for (int i = 0; i < count; i++) {
-            blobs += (int) (bytes[first + i] / stride);
+    @Override
+    public void stage(
+            int layer, long[] offsets, int[] bytes, int first, int count, MemorySegment[] targets, BlobParts[] parts) {
+        if (piecesAllowed()) {
+            StageSource.super.stage(layer, offsets, bytes, first, count, targets, parts);
+            return;
         }
-        int[] experts = new int[blobs];
-        @Nullable MemorySegment[] places = new MemorySegment[blobs];
-        int next = 0;
-        for (int i = 0; i < count; i++) {
-            for (long done = 0; done < bytes[first + i]; done += stride) {
-                experts[next] = (int) ((offsets[first + i] + done) / stride);
-                places[next++] = targets[i].asSlice(done);
-            }
-        }
-        source.copyBlobs(layer, experts, blobs, java.util.Objects.requireNonNull(places));
+        BlobParts[] some = Arrays.copyOfRange(parts, first, first + count);
+        source.copyInParts(layer, experts(layer, offsets, first, count), count, targets, some);
+    }
+
+    /** The experts whose blobs start at some of {@code offsets}. */
+    private int[] experts(int layer, long[] offsets, int first, int count) {
+        int[] experts = new int[count];
+        Arrays.setAll(experts, i -> (int) (offsets[first + i] / layout().stride(layer)));
+        return experts;
     }
 }

@@ -39,6 +39,25 @@ public interface ExpertSource extends AutoCloseable {
         }
     }
 
+    /** Bytes that a target of {@link #copyInParts} needs for any blob of a layer. */
+    default long partsBytes(int layer) {
+        return layout(layer).blobBytes();
+    }
+
+    /**
+     * Like {@link #copyBlobs(int, int[], int, MemorySegment[])}, for readers that need no blob in one piece: a source may leave gaps between a
+     * blob's parts, so that they can be read from a file straight to their places.
+     *
+     * @param targets {@link #partsBytes} long
+     * @param parts where the parts of every blob lie afterwards
+     */
+    default void copyInParts(int layer, int[] experts, int count, MemorySegment[] targets, BlobParts[] parts) {
+        copyBlobs(layer, experts, count, targets);
+        for (int i = 0; i < count; i++) {
+            parts[i].whole(layout(layer).blobBytes());
+        }
+    }
+
     /** Whether {@link #expect} does anything. */
     default boolean readsAhead() {
         return false;

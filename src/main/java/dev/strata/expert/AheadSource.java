@@ -1,5 +1,6 @@
 package dev.strata.expert;
 
+import dev.strata.device.BlobParts;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertSource;
 import dev.strata.device.ExpertView;
@@ -125,17 +126,29 @@ public final class AheadSource implements ExpertSource, FileReads {
 
     @Override
     public void copyBlobs(int layer, int[] experts, int count, MemorySegment[] targets) {
+        copy(layer, experts, count, targets, null);
+    }
+
+    @Override
+    public long partsBytes(int layer) {
+        return files.partsBytes(layer);
+    }
+
+    @Override
+    public void copyInParts(int layer, int[] experts, int count, MemorySegment[] targets, BlobParts[] parts) {
+        copy(layer, experts, count, targets, parts);
+    }
+
+    /** @param parts null when blobs have to be whole */
+    private void copy(int layer, int[] experts, int count, MemorySegment[] targets, BlobParts @Nullable [] parts) {
         Slot[] found = new Slot[count];
-        int[] missing = new int[count];
-        MemorySegment[] missingTargets = new MemorySegment[count];
-        int left = 0;
+        BlobBatch missing = new BlobBatch(count, parts != null);
         synchronized (lock) {
             reads++;
             for (int i = 0; i < count; i++) {
                 Slot slot = find(layer, experts[i]);
                 if (slot == null) {
-                    missing[left] = experts[i];
-                    missingTargets[left++] = targets[i];
+                    missing.add(i, experts, targets, parts);
                 } else {
                     slot.users++;
                     found[i] = slot;
@@ -143,20 +156,20 @@ public final class AheadSource implements ExpertSource, FileReads {
             }
         }
         try {
-            if (left > 0) {
-                files.copyBlobs(layer, missing, left, missingTargets);
-            }
-            left = 0;
+            missing.copy(files, layer);
+            BlobBatch failed = new BlobBatch(count, parts != null);
             long bytes = layout(layer).blobBytes();
             for (int i = 0; i < count; i++) {
-                if (found[i] != null && !take(found[i], layer, experts[i], targets[i], bytes)) {
-                    missing[left] = experts[i];
-                    missingTargets[left++] = targets[i];
+                if (found[i] == null) {
+                    continue;
+                }
+                if (!take(found[i], layer, experts[i], targets[i], bytes)) {
+                    failed.add(i, experts, targets, parts);
+                } else if (parts != null) {
+                    parts[i].whole(bytes);
                 }
             }
-            if (left > 0) {
-                files.copyBlobs(layer, missing, left, missingTargets);
-            }
+            failed.copy(files, layer);
         } finally {
             synchronized (lock) {
                 reads--;

@@ -99,6 +99,11 @@ public record BlobSlices(
         return slices.get(expert);
     }
 
+    /** Slices of the expert that has most. */
+    int mostSlices() {
+        return slices.stream().mapToInt(List::size).max().orElse(0);
+    }
+
     /** Bytes that are read for an expert. */
     long readBytes(int expert) {
         return slices.get(expert).stream().mapToLong(FileSlice::bytes).sum();

@@ -9,19 +9,22 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.LinkedBlockingQueue;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * Reads batches of slices: all requests of a batch are on their way before any is waited for. Aligned ranges are read into huge-page
- * buffers and cut from there; what is whole blocks in file and memory is read to where it goes. A request that comes back short is continued; one that fails is tried once more; a file that changed
- * since it was opened is reported and never served.
+ * Reads batches of slices: all requests of a batch are on their way before any is waited for. Slices that lie in memory as they lie in
+ * the file's blocks are read to where they go, the others as aligned ranges into huge-page buffers, from where they are copied. A request
+ * that comes back short is continued; one that fails is tried once more; a file that changed since it was opened is reported and never
+ * served.
  */
 final class BlockReader implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(BlockReader.class);
     private static final Thread ANY_THREAD = Thread.ofPlatform().unstarted(() -> {});
 
     private final List<Path> paths;
@@ -29,16 +32,14 @@ final class BlockReader implements AutoCloseable {
     private final List<Object> stamps = new ArrayList<>();
     private final int[] alignments;
     private final ExecutorService readers;
-    private final BlockingQueue<HostPages> buffers = new LinkedBlockingQueue<>();
-    private final List<HostPages> allBuffers = new ArrayList<>();
-    private final int mostBuffers;
+    private final ReadBuffers buffers;
     private final ReadCounters counters = new ReadCounters();
 
     private BlockReader(List<Path> paths, List<BlockFile> files, int depth) {
         this.paths = List.copyOf(paths);
         this.files = List.copyOf(files);
         alignments = files.stream().mapToInt(BlockFile::alignment).toArray();
-        mostBuffers = depth;
+        buffers = new ReadBuffers(depth);
         readers = Executors.newFixedThreadPool(
                 depth, Thread.ofPlatform().daemon().name("expert-reader-", 0).factory());
     }
@@ -54,6 +55,15 @@ final class BlockReader implements AutoCloseable {
             reader.stamps.add(file.stamp());
         }
         return reader;
+    }
+
+    /** Positions and addresses that differ by a multiple of this are alike for every file. */
+    int alignment() {
+        int unit = 1;
+        for (int one : alignments) {
+            unit = Math.max(unit, one);
+        }
+        return unit;
     }
 
     ReadCounters counters() {
@@ -128,49 +138,65 @@ final class BlockReader implements AutoCloseable {
     }
 
     private void serve(ReadPlan.Request request) {
-        if (request.straight()) {
-            ReadPlan.Wanted part = request.parts().getFirst();
-            counted(request, part.target().asSlice(part.targetOffset(), request.bytes()));
+        if (request.inPlace() && scatter(request)) {
             return;
         }
-        HostPages buffer = take(request.bytes());
+        HostPages buffer = buffers.take(request.bytes());
         try {
             MemorySegment memory = buffer.memory().asSlice(0, request.bytes());
-            long start = request.offset();
-            counted(request, memory);
+            counted(request, () -> fill(request, memory));
             for (ReadPlan.Wanted part : request.parts()) {
                 MemorySegment.copy(
                         memory,
-                        part.slice().offset() - start,
+                        part.from() - request.offset(),
                         part.target(),
                         part.targetOffset(),
                         part.slice().bytes());
             }
         } finally {
-            buffers.add(buffer);
+            buffers.give(buffer);
         }
     }
 
-    private void counted(ReadPlan.Request request, MemorySegment memory) {
+    /** Reads to where the bytes go; false when that failed or came back short: then the request is tried once more by copying. */
+    private boolean scatter(ReadPlan.Request request) {
+        int unit = alignments[request.file()];
+        HostPages scratch = buffers.take(Scatter.scratchBytes(request, unit));
+        try {
+            Scatter scatter = Scatter.of(request, unit, scratch.memory());
+            if (counted(request, () -> readInPlace(request, scatter)) < request.needed()) {
+                counters.retried();
+                return false;
+            }
+            scatter.copyEdges();
+            return true;
+        } finally {
+            buffers.give(scratch);
+        }
+    }
+
+    private long readInPlace(ReadPlan.Request request, Scatter scatter) {
+        try {
+            return files.get(request.file()).read(scatter.targets(), request.offset());
+        } catch (IOException failed) {
+            LOG.debug("{}: reading at {} is tried again: {}", paths.get(request.file()), request.offset(), failed);
+            return 0;
+        }
+    }
+
+    private long counted(ReadPlan.Request request, LongSupplier read) {
         long begun = counters.begin();
         long got = 0;
         try {
-            got = fill(request, memory, needed(request));
+            got = read.getAsLong();
         } finally {
             counters.end(begun, got, files.get(request.file()).isDirect());
         }
+        return got;
     }
 
-    /** Bytes from the request's start that its parts reach. */
-    private static long needed(ReadPlan.Request request) {
-        long end = 0;
-        for (ReadPlan.Wanted part : request.parts()) {
-            end = Math.max(end, part.slice().offset() + part.slice().bytes());
-        }
-        return end - request.offset();
-    }
-
-    private long fill(ReadPlan.Request request, MemorySegment memory, long needed) {
+    private long fill(ReadPlan.Request request, MemorySegment memory) {
+        long needed = request.needed();
         BlockFile file = files.get(request.file());
         int unit = file.alignment();
         long done = 0;
@@ -210,44 +236,6 @@ final class BlockReader implements AutoCloseable {
         return done;
     }
 
-    private HostPages take(long bytes) {
-        HostPages buffer = buffers.poll();
-        if (buffer == null) {
-            synchronized (allBuffers) {
-                if (allBuffers.size() < mostBuffers) {
-                    buffer = HostPages.allocate(Math.max(bytes, HostPages.HUGE_PAGE), "read buffer");
-                    allBuffers.add(buffer);
-                    return buffer;
-                }
-            }
-            try {
-                buffer = buffers.take();
-            } catch (InterruptedException stop) {
-                Thread.currentThread().interrupt();
-                throw Unreadable.because("reading experts was interrupted");
-            }
-        }
-        if (buffer.bytes() >= bytes) {
-            return buffer;
-        }
-        synchronized (allBuffers) {
-            allBuffers.remove(buffer);
-            buffer.close();
-            HostPages larger = HostPages.allocate(
-                    Math.min(ReadPlan.MOST_REQUEST + (64 << 10), Math.max(bytes, 2 * bytes)), "read buffer");
-            allBuffers.add(larger);
-            return larger.bytes() >= bytes ? larger : replace(larger, bytes);
-        }
-    }
-
-    private HostPages replace(HostPages small, long bytes) {
-        allBuffers.remove(small);
-        small.close();
-        HostPages exact = HostPages.allocate(bytes, "read buffer");
-        allBuffers.add(exact);
-        return exact;
-    }
-
     @Override
     public void close() {
         readers.shutdown();
@@ -256,10 +244,7 @@ final class BlockReader implements AutoCloseable {
         } catch (InterruptedException stop) {
             Thread.currentThread().interrupt();
         }
-        synchronized (allBuffers) {
-            allBuffers.forEach(HostPages::close);
-            allBuffers.clear();
-        }
+        buffers.close();
         for (BlockFile file : files) {
             try {
                 file.close();

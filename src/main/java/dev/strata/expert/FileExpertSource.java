@@ -1,5 +1,6 @@
 package dev.strata.expert;
 
+import dev.strata.device.BlobParts;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertSource;
 import dev.strata.device.ExpertView;
@@ -69,22 +70,68 @@ public final class FileExpertSource implements ExpertSource, FileReads {
 
     @Override
     public void copyBlobs(int layer, int[] experts, int count, MemorySegment[] targets) {
+        read(layer, experts, count, targets, null);
+    }
+
+    /** Blocks of the files are larger than what matrices are aligned to, so that every part of a blob may have to start later. */
+    @Override
+    public long partsBytes(int layer) {
+        BlobSlices blobs = layers.get(layer);
+        long bytes = blobs.layout().blobBytes();
+        return blobs.maker() == null ? bytes + (long) blobs.mostSlices() * (reader.alignment() - 1) : bytes;
+    }
+
+    @Override
+    public void copyInParts(int layer, int[] experts, int count, MemorySegment[] targets, BlobParts[] parts) {
+        read(layer, experts, count, targets, parts);
+    }
+
+    /** @param parts null when blobs have to be whole */
+    private void read(
+            int layer, int[] experts, int count, MemorySegment[] targets, BlobParts @Nullable [] parts) {
         BlobSlices blobs = layers.get(layer);
         BlobSlices.Maker maker = blobs.maker();
         if (maker != null) {
             make(blobs, maker, experts, count, targets);
+            for (int i = 0; parts != null && i < count; i++) {
+                parts[i].whole(blobs.layout().blobBytes());
+            }
             return;
         }
         List<ReadPlan.Wanted> wanted = new ArrayList<>();
         for (int i = 0; i < count; i++) {
-            long offset = 0;
-            for (FileSlice slice : blobs.slices(experts[i])) {
-                wanted.add(new ReadPlan.Wanted(slice, targets[i], offset));
-                offset += slice.bytes();
-            }
-            blobs.finish(experts[i], targets[i]);
+            add(wanted, blobs, experts[i], targets[i], parts == null ? null : parts[i]);
         }
         reader.read(wanted);
+    }
+
+    private void add(
+            List<ReadPlan.Wanted> wanted,
+            BlobSlices blobs,
+            int expert,
+            MemorySegment target,
+            @Nullable BlobParts parts) {
+        if (parts != null) {
+            parts.clear();
+        }
+        long at = 0;
+        long blob = 0;
+        for (FileSlice slice : blobs.slices(expert)) {
+            if (parts != null) {
+                at += Math.floorMod(slice.offset() - target.address() - at, reader.alignment());
+                parts.add(at, slice.bytes());
+            }
+            wanted.add(new ReadPlan.Wanted(slice, target, at));
+            at += slice.bytes();
+            blob += slice.bytes();
+        }
+        long made = blobs.layout().blobBytes() - blob;
+        if (made > 0) {
+            blobs.finish(expert, target.asSlice(at - blob));
+            if (parts != null) {
+                parts.add(at, made);
+            }
+        }
     }
 
     /** Reads what the blobs are made from to memory of our own, then makes them. */

@@ -1,5 +1,6 @@
 package dev.strata.expert;
 
+import dev.strata.device.BlobParts;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertSource;
 import dev.strata.device.ExpertView;
@@ -309,23 +310,41 @@ public final class TieredExpertSource implements ExpertSource {
         }
     }
 
-    /** Copies those in RAM one by one and reads the others as one batch. */
     @Override
     public void copyBlobs(int layer, int[] experts, int count, MemorySegment[] targets) {
-        int[] missing = new int[count];
-        MemorySegment[] missingTargets = new MemorySegment[count];
-        int found = 0;
+        copy(layer, experts, count, targets, null);
+    }
+
+    @Override
+    public long partsBytes(int layer) {
+        return rest == null ? layout(layer).blobBytes() : rest.partsBytes(layer);
+    }
+
+    @Override
+    public void copyInParts(int layer, int[] experts, int count, MemorySegment[] targets, BlobParts[] parts) {
+        copy(layer, experts, count, targets, parts);
+    }
+
+    /**
+     * Copies those in RAM one by one and reads the others as one batch.
+     *
+     * @param parts null when blobs have to be whole
+     */
+    private void copy(int layer, int[] experts, int count, MemorySegment[] targets, BlobParts @Nullable [] parts) {
+        BlobBatch missing = new BlobBatch(count, parts != null);
         for (int i = 0; i < count; i++) {
             int place = places[layer][experts[i]];
-            if (place >= 0 && arena != null) {
-                arena.copyBlob(layer, place, targets[i]);
-            } else {
-                missing[found] = experts[i];
-                missingTargets[found++] = targets[i];
+            if (place < 0 || arena == null) {
+                missing.add(i, experts, targets, parts);
+                continue;
+            }
+            arena.copyBlob(layer, place, targets[i]);
+            if (parts != null) {
+                parts[i].whole(layout(layer).blobBytes());
             }
         }
-        if (found > 0 && rest != null) {
-            rest.copyBlobs(layer, missing, found, missingTargets);
+        if (rest != null) {
+            missing.copy(rest, layer);
         }
     }
 

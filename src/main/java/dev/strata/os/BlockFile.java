@@ -24,6 +24,23 @@ public interface BlockFile extends AutoCloseable {
      */
     int read(MemorySegment target, long position) throws IOException;
 
+    /**
+     * Reads consecutive bytes into {@code targets}, one behind the other, with one request where the system can do that.
+     *
+     * @return bytes read; fewer than asked for at the end of the file or when the system likes it
+     */
+    default long read(MemorySegment[] targets, long position) throws IOException {
+        long done = 0;
+        for (MemorySegment target : targets) {
+            int got = Math.max(0, read(target, position + done));
+            done += got;
+            if (got < target.byteSize()) {
+                break;
+            }
+        }
+        return done;
+    }
+
     @Override
     void close() throws IOException;
 }

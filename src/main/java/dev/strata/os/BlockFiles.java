@@ -11,6 +11,7 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
@@ -43,8 +44,8 @@ public final class BlockFiles {
                 ChannelFile opened = new ChannelFile(file, channel, true, alignment);
                 try (HostPages block = HostPages.allocate(alignment, "probe of " + file)) {
                     opened.read(block.memory(), 0);
+                    return vectored(opened, block.memory());
                 }
-                return opened;
             } catch (IOException | RuntimeException refused) {
                 channel.close();
                 reason = refused.toString();
@@ -57,6 +58,24 @@ public final class BlockFiles {
             LOG.warn("{}: unbuffered reads are refused ({}), the page cache is used", file, reason);
         }
         return buffered(file);
+    }
+
+    /** The same file with reads into several places as one request, where that works. */
+    private static BlockFile vectored(ChannelFile opened, MemorySegment block) {
+        OperatingSystem system = OperatingSystem.current();
+        OptionalInt descriptor = system.openUnbuffered(opened.file);
+        if (descriptor.isEmpty()) {
+            return opened;
+        }
+        VectorFile file = new VectorFile(opened, system, descriptor.getAsInt());
+        try {
+            file.read(new MemorySegment[] {block}, 0);
+            return file;
+        } catch (IOException refused) {
+            LOG.debug("{}: one request for every place: {}", opened.file, refused.getMessage());
+            system.close(descriptor.getAsInt());
+            return opened;
+        }
     }
 
     /** Takes opened files over. */
@@ -98,6 +117,47 @@ public final class BlockFiles {
             }
         }
         throw new ClassNotFoundException("this Java has no option for unbuffered reads");
+    }
+
+    /** A file that is also open for reads into several places. */
+    private record VectorFile(ChannelFile file, OperatingSystem system, int descriptor) implements BlockFile {
+        @Override
+        public int alignment() {
+            return file.alignment;
+        }
+
+        @Override
+        public boolean isDirect() {
+            return file.isDirect;
+        }
+
+        @Override
+        public long size() throws IOException {
+            return file.size();
+        }
+
+        @Override
+        public Object stamp() throws IOException {
+            return file.stamp();
+        }
+
+        @Override
+        public int read(MemorySegment target, long position) throws IOException {
+            return file.read(target, position);
+        }
+
+        @Override
+        public long read(MemorySegment[] targets, long position) throws IOException {
+            long got = system.readVector(descriptor, targets, position);
+            DiskActivity.count(got);
+            return got;
+        }
+
+        @Override
+        public void close() throws IOException {
+            system.close(descriptor);
+            file.close();
+        }
     }
 
     private record ChannelFile(Path file, FileChannel channel, boolean isDirect, int alignment) implements BlockFile {

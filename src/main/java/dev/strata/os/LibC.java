@@ -46,6 +46,7 @@ final class LibC {
     /** Offset of the turn's length in it, for normal threads. */
     private static final long ATTRIBUTE_SLICE = 24;
 
+    private static final int EINTR = 4;
     private static final int ENOSYS = 38;
 
     private final MethodHandle syscall = LINKER.downcallHandle(
@@ -73,6 +74,24 @@ final class LibC {
                 FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT),
                 Linker.Option.captureCallState("errno"),
                 Linker.Option.firstVariadicArg(2));
+    }
+
+    /** Reads into several places; looked up where it is needed, too. */
+    private static final class Vector {
+        /** Of O_DIRECT; -1 where its number is not known. */
+        static final int DIRECT = switch (System.getProperty("os.arch")) {
+            case "amd64" -> 0x4000;
+            case "aarch64" -> 0x10000;
+            default -> -1;
+        };
+
+        static final int O_CLOEXEC = 0x80000;
+
+        /** Bytes of struct iovec: an address and a length. */
+        static final long ENTRY = 16;
+
+        static final MethodHandle HANDLE =
+                bind("preadv", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT, JAVA_LONG));
     }
 
     private static MethodHandle bind(String name, FunctionDescriptor descriptor) {
@@ -178,6 +197,43 @@ final class LibC {
             return advised != 0 ? -advised : closed != 0 ? -errno(capture) : failure;
         } catch (Throwable failure) {
             throw unexpected("posix_fadvise", failure);
+        }
+    }
+
+    /** A descriptor for reads past the page cache, closed in programs that are started. */
+    int openUnbuffered(String path) {
+        if (Vector.DIRECT < 0) {
+            return -ENOSYS;
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment capture = arena.allocate(CAPTURE);
+            int file = (int) open.invokeExact(capture, arena.allocateFrom(path), Vector.DIRECT | Vector.O_CLOEXEC);
+            return file >= 0 ? file : -errno(capture);
+        } catch (Throwable failure) {
+            throw unexpected("open", failure);
+        }
+    }
+
+    /** Reads into {@code targets} one behind the other; an interrupted call is made again. */
+    long readVector(int descriptor, MemorySegment[] targets, long position) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment capture = arena.allocate(CAPTURE);
+            MemorySegment entries = arena.allocate(Vector.ENTRY * targets.length, 8);
+            for (int i = 0; i < targets.length; i++) {
+                entries.set(JAVA_LONG, Vector.ENTRY * i, targets[i].address());
+                entries.set(JAVA_LONG, Vector.ENTRY * i + 8, targets[i].byteSize());
+            }
+            while (true) {
+                long got = (long) Vector.HANDLE.invokeExact(capture, descriptor, entries, targets.length, position);
+                if (got >= 0) {
+                    return got;
+                }
+                if (errno(capture) != EINTR) {
+                    return -errno(capture);
+                }
+            }
+        } catch (Throwable failure) {
+            throw unexpected("preadv", failure);
         }
     }
 

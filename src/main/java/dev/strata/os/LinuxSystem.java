@@ -167,6 +167,29 @@ final class LinuxSystem implements OperatingSystem {
         return second < 0 ? OptionalInt.empty() : OptionalInt.of(second);
     }
 
+    @Override
+    public OptionalInt openUnbuffered(Path file) {
+        int descriptor = libc.openUnbuffered(file.toAbsolutePath().toString());
+        return descriptor < 0 ? OptionalInt.empty() : OptionalInt.of(descriptor);
+    }
+
+    @Override
+    public long readVector(int descriptor, MemorySegment[] targets, long position) throws IOException {
+        long got = libc.readVector(descriptor, targets, position);
+        if (got < 0) {
+            throw new IOException("preadv: " + Errno.describe((int) -got));
+        }
+        return got;
+    }
+
+    @Override
+    public void close(int descriptor) {
+        int result = libc.close(descriptor);
+        if (result < 0) {
+            LOG.debug("closing a descriptor: {}", Errno.describe(-result));
+        }
+    }
+
     static boolean transparentPages(Path file) {
         try {
             return !Files.readString(file).contains("[never]");

@@ -1,5 +1,6 @@
 package dev.strata.os;
 
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.BitSet;
@@ -62,6 +63,21 @@ public interface OperatingSystem {
 
     /** A second descriptor of what {@code descriptor} names, to be closed by itself; empty where none can be had. */
     OptionalInt duplicate(int descriptor);
+
+    /** A descriptor for {@link #readVector} on a file past the page cache, to be given to {@link #close}; empty where there is none. */
+    OptionalInt openUnbuffered(Path file);
+
+    /**
+     * Reads consecutive bytes of a file into several places with one request.
+     *
+     * @param descriptor from {@link #openUnbuffered}
+     * @param targets native memory; addresses, lengths and position are multiples of the file's alignment
+     * @return bytes read
+     */
+    long readVector(int descriptor, MemorySegment[] targets, long position) throws IOException;
+
+    /** Closes a descriptor that was opened here. */
+    void close(int descriptor);
 
     /** {@link #bindThread} to one logical CPU. */
     default Outcome bindThread(int cpu) {

@@ -1,5 +1,6 @@
 package dev.strata.os;
 
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -78,6 +79,19 @@ final class PortableSystem implements OperatingSystem {
     public OptionalInt duplicate(int descriptor) {
         return OptionalInt.empty();
     }
+
+    @Override
+    public OptionalInt openUnbuffered(Path file) {
+        return OptionalInt.empty();
+    }
+
+    @Override
+    public long readVector(int descriptor, MemorySegment[] targets, long position) throws IOException {
+        throw new IOException("reads into several places: " + reason);
+    }
+
+    @Override
+    public void close(int descriptor) {}
 
     @Override
     public Outcome bindThread(BitSet cpus) {

@@ -1,5 +1,6 @@
 package dev.strata.prefill;
 
+import dev.strata.device.BlobParts;
 import java.lang.foreign.MemorySegment;
 
 /** Where copy threads take bytes from. A layer's bytes are addressed as in {@link dev.strata.expert.ArenaLayout}: blob e at e * stride. */
@@ -14,4 +15,17 @@ public interface StageSource {
      * @throws java.io.UncheckedIOException naming what could not be read
      */
     void copy(int layer, long[] offsets, int[] bytes, int first, int count, MemorySegment[] targets);
+
+    /**
+     * The same for a link that takes blobs in parts.
+     *
+     * @param parts where the parts of a buffer's bytes lie in it afterwards; numbered as offsets and lengths are
+     */
+    default void stage(
+            int layer, long[] offsets, int[] bytes, int first, int count, MemorySegment[] targets, BlobParts[] parts) {
+        copy(layer, offsets, bytes, first, count, targets);
+        for (int i = first; i < first + count; i++) {
+            parts[i].whole(bytes[i]);
+        }
+    }
 }

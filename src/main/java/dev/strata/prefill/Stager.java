@@ -1,5 +1,6 @@
 package dev.strata.prefill;
 
+import dev.strata.device.BlobParts;
 import dev.strata.device.Buffer;
 import dev.strata.device.Device;
 import dev.strata.device.DeviceException;
@@ -7,6 +8,7 @@ import dev.strata.device.Event;
 import dev.strata.device.Stream;
 import dev.strata.os.HostPages;
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -46,6 +48,7 @@ final class Stager implements AutoCloseable {
     private final int[] layers;
     private final long[] offsets;
     private final int[] bytes;
+    private final BlobParts[] parts;
     private final AtomicIntegerArray states;
     private final AtomicLong copiedJobs = new AtomicLong();
     private final AtomicLong finished = new AtomicLong();
@@ -81,6 +84,8 @@ final class Stager implements AutoCloseable {
         layers = new int[capacity];
         offsets = new long[capacity];
         bytes = new int[capacity];
+        parts = new BlobParts[capacity];
+        Arrays.setAll(parts, slot -> new BlobParts());
         states = new AtomicIntegerArray(capacity);
     }
 
@@ -209,6 +214,21 @@ final class Stager implements AutoCloseable {
         return all.asSlice((long) buffer(issued) * bufferBytes, length);
     }
 
+    /** Where the parts of the oldest job's bytes lie in its buffer, once filled. */
+    BlobParts filledParts() {
+        return parts[oldest()];
+    }
+
+    /** Bytes of its buffer. */
+    MemorySegment filledBuffer() {
+        return memory[buffer(issued)];
+    }
+
+    /** Bytes of the oldest job. */
+    int jobBytes() {
+        return bytes[oldest()];
+    }
+
     /** The copy of the oldest {@code run} jobs was queued on {@code stream}. */
     void issued(int run, Stream stream) {
         copied[buffer(issued + run - 1)].record(stream);
@@ -301,7 +321,7 @@ final class Stager implements AutoCloseable {
                     targets[run] = memory[(first + run) % buffers];
                     run++;
                 }
-                source.copy(layers[first], offsets, bytes, first, run, targets);
+                source.stage(layers[first], offsets, bytes, first, run, targets, parts);
                 i += run;
             }
         } catch (RuntimeException failed) {

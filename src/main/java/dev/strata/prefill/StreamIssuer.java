@@ -1,5 +1,6 @@
 package dev.strata.prefill;
 
+import dev.strata.device.BlobParts;
 import dev.strata.device.Buffer;
 import dev.strata.device.Device;
 import dev.strata.device.Event;
@@ -263,9 +264,9 @@ final class StreamIssuer implements AutoCloseable {
         return any;
     }
 
+    /** As much as one buffer takes, and one blob where blobs may not be torn. */
     private static long part(Transfer run, long from, int bufferBytes) {
-        long most = Math.max(bufferBytes / run.unit() * run.unit(), 1);
-        return Math.min(run.bytes() - from, most);
+        return Math.min(run.bytes() - from, run.unit() > 1 ? run.unit() : bufferBytes);
     }
 
     private boolean issue(StreamOrder now) {
@@ -347,11 +348,7 @@ final class StreamIssuer implements AutoCloseable {
         if (!staged.filled()) {
             return false;
         }
-        int pieces = run.unit() == 1 ? staged.filledRun(run.bytes() - done) : 1;
-        MemorySegment bytes = staged.filledBytes(pieces);
-        long length = bytes.byteSize();
-        device.copyToDevice(bytes, target, to, copies);
-        staged.issued(pieces, copies);
+        long length = run.unit() > 1 ? copyBlob(staged, to) : copyPieces(staged, run.bytes() - done, to);
         issuedBytes += length;
         done += length;
         if (done == run.bytes()) {
@@ -359,6 +356,29 @@ final class StreamIssuer implements AutoCloseable {
             transfer++;
         }
         return true;
+    }
+
+    /** Copies what one buffer holds of a run that may be torn, and its neighbours. */
+    private long copyPieces(Stager staged, long most, long to) {
+        int pieces = staged.filledRun(most);
+        MemorySegment bytes = staged.filledBytes(pieces);
+        device.copyToDevice(bytes, target, to, copies);
+        staged.issued(pieces, copies);
+        return bytes.byteSize();
+    }
+
+    /** Copies the parts of a blob to where they are one. */
+    private long copyBlob(Stager staged, long to) {
+        BlobParts parts = staged.filledParts();
+        MemorySegment memory = staged.filledBuffer();
+        long at = to;
+        for (int part = 0; part < parts.count(); part++) {
+            device.copyToDevice(memory.asSlice(parts.place(part), parts.bytes(part)), target, at, copies);
+            at += parts.bytes(part);
+        }
+        long length = staged.jobBytes();
+        staged.issued(1, copies);
+        return length;
     }
 
     private boolean copyDirect(Transfer run, long to) {

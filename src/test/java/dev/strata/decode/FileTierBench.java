@@ -6,18 +6,20 @@ import dev.strata.device.ExpertView;
 import dev.strata.device.Stream;
 import dev.strata.device.fake.FakeDevice;
 import dev.strata.expert.ArenaLayout;
+import dev.strata.expert.ArenaPinner;
 import dev.strata.expert.BlobSlices;
 import dev.strata.expert.DriveProbe;
+import dev.strata.expert.ExpertArena;
 import dev.strata.expert.ExpertProfile;
 import dev.strata.expert.FileExpertSource;
-import dev.strata.expert.FileReads;
 import dev.strata.expert.FileSlice;
 import dev.strata.expert.LoadProgress;
+import dev.strata.expert.PinPlan;
+import dev.strata.expert.PinSetting;
 import dev.strata.expert.PinnedRanges;
 import dev.strata.expert.ReadCounters;
 import dev.strata.expert.SlotAdaptation;
 import dev.strata.expert.TieredExpertSource;
-import dev.strata.format.QuantType;
 import dev.strata.os.OperatingSystem;
 import dev.strata.prefill.StagerSizing;
 import java.io.IOException;
@@ -33,9 +35,11 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,10 +47,10 @@ import org.jspecify.annotations.Nullable;
  * itself to requests of the same size. The file has the tensors of a GGUF model (gate, up and down matrices of all experts of a layer,
  * stacked), or is read as if it were a pack.
  *
- * <p>Arguments: folder for the file, GiB of experts, reads that run at the same time, tokens of each of three answers (0: none).
+ * <p>Arguments: folder for the file, GiB of experts, reads that run at the same time, tokens of each of three answers (0: none), a regular
+ * expression that chooses arms by their names (all).
  */
 final class FileTierBench {
-    private static final int EXPERTS = 96;
     private static final int USED = 10;
     private static final int ROWS = 8192;
     /** Passes of a prompt of 32K tokens in chunks of 8K, after one that touches the read buffers. */
@@ -55,46 +59,78 @@ final class FileTierBench {
     /** An answer that takes longer is cut, so that the whole table takes less than eight minutes. */
     private static final long ANSWER_NANOS = 45_000_000_000L;
 
-    private static final int[] CEILING_KIB = {1024, 2048, 4096, 8192, 16_384, 32_768};
+    private static final int[] CEILING_KIB = {512, 1024, 4096, 8192, 16_384, 32_768};
+    private static final int[] CEILING_OF_ONE_KIB = {64, 256, 1024, 8192};
+    private static final long CEILING_BYTES = 1L << 30;
+    private static final long CEILING_OF_ONE_BYTES = 256L << 20;
 
     private final Path file;
-    private final List<BlobSlices> stacked = new ArrayList<>();
-    private final List<BlobSlices> packed = new ArrayList<>();
-    private final TreeMap<Integer, Double> ceiling = new TreeMap<>();
-    private final long bytes;
+    private final ExpertFile whole;
+    private final ExpertFile small;
+    private final Map<Integer, TreeMap<Integer, Double>> ceilings = new TreeMap<>();
     private final int depth;
-    private final int answerTokens;
+    private final Pattern chosen;
 
-    private FileTierBench(Path folder, double gib, int depth, int answerTokens) {
-        this.depth = depth;
-        this.answerTokens = answerTokens;
-        file = folder.resolve("experts.bin");
-        ExpertLayout shape = shape(0);
-        int layers = (int) Math.max(1, gib * (1L << 30) / shape.blobBytes() / EXPERTS);
-        long end = 1344;
-        long packEnd = 0;
-        for (int layer = 0; layer < layers; layer++) {
-            List<List<FileSlice>> apart = new ArrayList<>();
-            List<List<FileSlice>> together = new ArrayList<>();
-            for (int expert = 0; expert < EXPERTS; expert++) {
-                apart.add(new ArrayList<>());
-                together.add(List.of(new FileSlice(0, packEnd, shape.blobBytes())));
-                packEnd += Math.ceilDiv(shape.blobBytes(), 64 << 10) * (64 << 10);
-            }
-            for (long size : new long[] {shape.gateBytes(), shape.upBytes(), shape.downBytes()}) {
-                for (int expert = 0; expert < EXPERTS; expert++) {
-                    apart.get(expert).add(new FileSlice(0, end, size));
-                    end += size;
-                }
-            }
-            stacked.add(new BlobSlices(shape(layer), apart, List.of()));
-            packed.add(new BlobSlices(shape(layer), together, List.of()));
+    /**
+     * One line of the table.
+     *
+     * @param batch blobs of a claim; 0: out of the mapped file
+     * @param inRam share of the experts that lies in RAM
+     * @param registered whether the device reads those where they lie
+     * @param view whether the file is mapped besides
+     * @param readers requests at the same time
+     */
+    private record Arm(
+            String name,
+            ExpertFile file,
+            boolean pack,
+            int batch,
+            double inRam,
+            boolean registered,
+            boolean view,
+            int readers,
+            int passes,
+            int tokens) {
+        static Arm of(String name, ExpertFile file, int batch, int readers) {
+            return new Arm(name, file, false, batch, 0, true, false, readers, 2, 0);
         }
-        bytes = Math.max(end, packEnd);
+
+        Arm packed() {
+            return new Arm(name, file, true, batch, inRam, registered, view, readers, passes, tokens);
+        }
+
+        /** A third in RAM, or as much as is said. */
+        Arm tiered(double share) {
+            return new Arm(name, file, pack, batch, share, registered, view, readers, PASSES, tokens);
+        }
+
+        Arm unregistered() {
+            return new Arm(name, file, pack, batch, inRam, false, view, readers, passes, tokens);
+        }
+
+        Arm viewed() {
+            return new Arm(name, file, pack, batch, inRam, registered, true, readers, passes, tokens);
+        }
+
+        Arm passes(int count) {
+            return new Arm(name, file, pack, batch, inRam, registered, view, readers, count, tokens);
+        }
+
+        Arm answers(int count) {
+            return new Arm(name, file, pack, batch, inRam, registered, view, readers, passes, count);
+        }
+
+        List<BlobSlices> slices() {
+            return pack ? file.packed() : file.stacked();
+        }
     }
 
-    private static ExpertLayout shape(int layer) {
-        return new ExpertLayout(layer, EXPERTS, 2560, 640, QuantType.NVFP4, QuantType.NVFP4, QuantType.NVFP4, false);
+    private FileTierBench(Path folder, double gib, int depth, Pattern chosen) {
+        this.depth = depth;
+        this.chosen = chosen;
+        file = folder.resolve("experts.bin");
+        whole = ExpertFile.of(gib, 96, 2560, 640);
+        small = ExpertFile.of(gib / 4, 512, 512, 256);
     }
 
     public static void main(String[] arguments) throws IOException {
@@ -102,48 +138,78 @@ final class FileTierBench {
                 Path.of(arguments[0]),
                 Double.parseDouble(arguments[1]),
                 arguments.length > 2 ? Integer.parseInt(arguments[2]) : FileExpertSource.DEPTH,
-                arguments.length > 3 ? Integer.parseInt(arguments[3]) : 600);
+                Pattern.compile(arguments.length > 4 ? arguments[4] : ""));
         try {
             bench.write();
-            bench.run();
+            bench.run(arguments.length > 3 ? Integer.parseInt(arguments[3]) : 600);
         } finally {
             Files.deleteIfExists(bench.file);
         }
     }
 
-    private void run() throws IOException {
+    private void run(int answerTokens) throws IOException {
         System.out.println(
                 "| what | tok/s | GB/s | of the drive | requests | mean MiB | read / unique | past the cache | processor s/GB |");
         System.out.println("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
-        ceiling();
-        prompt("mapped file, 8K chunks", false, 8, 0, true, stacked, 1);
-        for (int batch : new int[] {8, 1, 4, 16}) {
-            prompt("a third in RAM, batch " + batch, true, batch, 0.33, false, stacked, PASSES);
+        ceiling(depth, CEILING_KIB, CEILING_BYTES);
+        for (Arm arm : arms(answerTokens)) {
+            if (chosen.matcher(arm.name).find()) {
+                if (!ceilings.containsKey(arm.readers)) {
+                    ceiling(arm.readers, CEILING_OF_ONE_KIB, CEILING_OF_ONE_BYTES);
+                }
+                stream(arm);
+            }
         }
-        prompt("a third in RAM, batch 8, view kept", true, 8, 0.33, true, stacked, PASSES);
-        prompt("a third in RAM, batch 8, 32K chunks", true, 8, 0.33, false, stacked, 1);
-        prompt("nothing in RAM, batch 8", true, 8, 0, false, stacked, 2);
-        prompt("nothing in RAM, batch 8, pack", true, 8, 0, false, packed, 2);
-        ceiling();
+        ceiling(depth, CEILING_KIB, CEILING_BYTES);
+    }
+
+    private List<Arm> arms(int answerTokens) {
+        List<Arm> arms = new ArrayList<>();
+        Arm eight = Arm.of("a third in RAM, batch 8, view closed", whole, 8, depth).tiered(0.33);
+        arms.add(eight);
+        arms.add(Arm.of("nothing in RAM, batch 8", whole, 8, depth));
+        arms.add(Arm.of("nothing in RAM, batch 8, pack", whole, 8, depth).packed());
+        for (int batch : new int[] {1, 4, 16}) {
+            arms.add(Arm.of("a third in RAM, batch " + batch, whole, batch, depth)
+                    .tiered(0.33));
+        }
+        arms.add(Arm.of("a third in RAM, batch 8, view kept", whole, 8, depth)
+                .tiered(0.33)
+                .viewed());
+        arms.add(Arm.of("a third in RAM, not registered, batch 8", whole, 8, depth)
+                .tiered(0.33)
+                .unregistered());
+        arms.add(Arm.of("a third in RAM, batch 8, 32K chunks", whole, 8, depth)
+                .tiered(0.33)
+                .passes(1));
+        arms.add(Arm.of("mapped file, 8K chunks", whole, 0, depth).viewed().passes(1));
+        for (int batch : new int[] {1, 8}) {
+            arms.add(Arm.of("one read at a time, batch " + batch, whole, batch, 1).passes(1));
+            arms.add(Arm.of("one read at a time, small blobs, batch " + batch, small, batch, 1)
+                    .passes(1));
+            arms.add(Arm.of("small blobs, batch " + batch, small, batch, depth));
+        }
         if (answerTokens > 0) {
-            stream("answers, mapped", false, 8, 0, true, stacked, 0, answerTokens);
-            stream("answers, half in RAM", true, 8, 0.5, false, stacked, 0, answerTokens);
+            arms.add(Arm.of("answers, mapped", whole, 0, depth).viewed().answers(answerTokens));
+            arms.add(Arm.of("answers, half in RAM", whole, 8, depth).tiered(0.5).answers(answerTokens));
         }
+        return arms;
     }
 
     /** What the drive gives alone; measured before the arms, and again behind them so that a drift shows. */
-    private void ceiling() {
-        for (int kib : CEILING_KIB) {
+    private void ceiling(int readers, int[] sizes, long bytes) {
+        TreeMap<Integer, Double> rates = ceilings.computeIfAbsent(readers, unused -> new TreeMap<>());
+        for (int kib : sizes) {
             double before = processorSeconds();
-            double rate = DriveProbe.rate(file, kib << 10, depth, Math.min(bytes, 2L << 30));
-            ceiling.merge(kib, rate, Math::max);
+            double rate = DriveProbe.rate(file, kib << 10, readers, bytes);
+            rates.merge(kib, rate, Math::max);
             System.out.printf(
                     Locale.ROOT,
                     "| drive alone, %d readers | | %.2f | | | %.1f | | | %.2f |%n",
-                    depth,
+                    readers,
                     rate / 1e9,
                     kib / 1024.0,
-                    (processorSeconds() - before) * 1e9 / Math.min(bytes, 2L << 30));
+                    (processorSeconds() - before) * 1e9 / bytes);
         }
     }
 
@@ -165,6 +231,7 @@ final class FileTierBench {
         }
         try (FileChannel channel = FileChannel.open(
                 file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING)) {
+            long bytes = Math.max(whole.bytes(), small.bytes());
             for (long done = 0; done < bytes; done += block.limit()) {
                 block.clear();
                 // Blocks differ, so that no drive keeps one copy for all.
@@ -178,95 +245,89 @@ final class FileTierBench {
         }
     }
 
-    /** @param passes of a prompt: a mapped file is cold only in the first, so all others are told by that one */
-    private void prompt(
-            String name, boolean unbuffered, int batch, double inRam, boolean view, List<BlobSlices> slices, int passes)
-            throws IOException {
-        stream(name, unbuffered, batch, inRam, view, slices, passes, 0);
-    }
-
-    private void stream(
-            String name,
-            boolean unbuffered,
-            int batch,
-            double inRam,
-            boolean view,
-            List<BlobSlices> slices,
-            int passes,
-            int answer)
-            throws IOException {
+    private void stream(Arm arm) throws IOException {
         OperatingSystem.current().forget(file);
+        List<BlobSlices> slices = arm.slices();
         try (Arena arena = Arena.ofShared();
                 FileChannel channel = FileChannel.open(file)) {
-            MemorySegment mapped = channel.map(FileChannel.MapMode.READ_ONLY, 0, view ? bytes : 1, arena);
-            if (view) {
+            MemorySegment mapped =
+                    channel.map(FileChannel.MapMode.READ_ONLY, 0, arm.view ? whole.bytes() : 1, arena);
+            if (arm.view) {
                 mapped.get(java.lang.foreign.ValueLayout.JAVA_BYTE, 0);
             }
-            FileExpertSource direct = FileExpertSource.open(List.of(file), slices, true, depth);
-            ExpertSource rest = unbuffered ? direct : new Mapped(mapped);
-            ArenaLayout layout = ArenaLayout.of(rest);
-            ExpertProfile profile = ExpertProfile.even(layout);
-            TieredExpertSource source = inRam > 0
-                    ? TieredExpertSource.budget(
-                            rest, profile.ranking(), (long) (inRam * layout.dataBytes()), 8, LoadProgress.NONE)
-                    : TieredExpertSource.file(rest);
-            passes(name, source, layout, profile, direct.counters(), batch, passes, answer);
-            source.close();
-            if (!unbuffered) {
-                direct.close();
+            try (FileExpertSource direct = FileExpertSource.open(List.of(file), slices, true, arm.readers)) {
+                ExpertSource rest = arm.batch == 0 ? new MappedSlices(mapped, slices) : direct;
+                ArenaLayout layout = ArenaLayout.of(rest);
+                ExpertProfile profile = ExpertProfile.even(layout);
+                TieredExpertSource source = arm.inRam > 0
+                        ? TieredExpertSource.budget(
+                                rest, profile.ranking(), (long) (arm.inRam * layout.dataBytes()), 8, LoadProgress.NONE)
+                        : TieredExpertSource.file(rest);
+                place(arm, source, profile, direct.counters());
+                source.close();
             }
         }
     }
 
-    private void passes(
-            String name,
-            TieredExpertSource source,
-            ArenaLayout layout,
-            ExpertProfile profile,
-            ReadCounters counters,
-            int batch,
-            int passes,
-            int answer) {
+    private void place(Arm arm, TieredExpertSource source, ExpertProfile profile, ReadCounters counters) {
         StagerSizing.Overrides overrides = new StagerSizing.Overrides(
                 StagerSizing.StageResident.BY_SOURCE,
                 StagerSizing.Named.DEFAULT,
                 OptionalInt.empty(),
                 OptionalInt.empty(),
                 OptionalInt.empty(),
-                OptionalInt.of(batch));
+                OptionalInt.of(Math.max(1, arm.batch)));
         PlacementSettings settings = new PlacementSettings(
                 128, 1 << 20, 1024, true, false, overrides, true, false, SlotAdaptation.DEFAULTS, 0, null, 8);
-        PinnedRanges none = PinnedRanges.none(
-                source.arena() == null ? layout : source.arena().arenaLayout());
         try (FakeDevice device = FakeDevice.threaded(1L << 30).withoutCalls().withoutLargeCopies();
-                DevicePlacement placement = ExpertTiers.place(device, source, none, profile, settings);
-                Stream stream = device.newStream("products")) {
-            NoProducts streams = new NoProducts(stream, ROWS);
-            if (answer == 0) {
-                if (source.rest() instanceof FileReads) {
-                    // The first pass touches the read buffers, which a server does once.
-                    pass(placement, layout, streams);
-                }
-                ReadCounters.Snapshot before = counters.snapshot();
-                double processor = processorSeconds();
-                long start = System.nanoTime();
-                for (int pass = 0; pass < passes; pass++) {
-                    if (pass + 1 < passes) {
-                        placement.promptGoesOn();
-                    }
-                    pass(placement, layout, streams);
-                }
-                double seconds = (System.nanoTime() - start) / 1e9;
-                row(
-                        name,
-                        name.contains("32K") ? PASSES * ROWS / seconds : passes * ROWS / seconds,
-                        seconds,
-                        processorSeconds() - processor,
-                        counters.snapshot().since(before),
-                        passes * fileBytes(placement, source, layout));
+                PinnedRanges pinned = pin(arm, device, source);
+                DevicePlacement placement = ExpertTiers.place(device, source, pinned, profile, settings)) {
+            if (arm.tokens == 0) {
+                prompt(arm, device, source, placement, counters);
             } else {
-                answers(name, device, placement, layout, answer, counters);
+                answers(arm, device, placement, source.arenaLayout(), counters);
             }
+        }
+    }
+
+    private static PinnedRanges pin(Arm arm, FakeDevice device, TieredExpertSource source) {
+        ExpertArena arena = source.arena();
+        if (arena == null || !arm.registered) {
+            return PinnedRanges.none(arena == null ? source.arenaLayout() : arena.arenaLayout());
+        }
+        PinSetting all = PinSetting.parse(null);
+        return ArenaPinner.pin(
+                device, arena, PinPlan.wholeLayers(arena.arenaLayout(), all), all, (layer, expert) -> false);
+    }
+
+    /** A mapped file is cold only in the first pass; others are told without theirs, which touches the read buffers, as a server does once. */
+    private void prompt(
+            Arm arm, FakeDevice device, TieredExpertSource source, DevicePlacement placement, ReadCounters counters) {
+        ArenaLayout layout = source.arenaLayout();
+        try (Stream stream = device.newStream("products")) {
+            NoProducts streams = new NoProducts(stream, ROWS);
+            if (arm.batch > 0) {
+                pass(placement, layout, streams);
+            }
+            ReadCounters.Snapshot before = counters.snapshot();
+            double processor = processorSeconds();
+            long start = System.nanoTime();
+            for (int pass = 0; pass < arm.passes; pass++) {
+                if (pass + 1 < arm.passes) {
+                    placement.promptGoesOn();
+                }
+                pass(placement, layout, streams);
+            }
+            double seconds = (System.nanoTime() - start) / 1e9;
+            int chunk = arm.name.contains("32K") ? PASSES * ROWS : ROWS;
+            row(
+                    arm,
+                    arm.name,
+                    arm.passes * chunk / seconds,
+                    seconds,
+                    processorSeconds() - processor,
+                    counters.snapshot().since(before),
+                    arm.passes * fileBytes(placement, source, layout));
         }
     }
 
@@ -282,37 +343,34 @@ final class FileTierBench {
 
     /** Steps whose experts are chosen about as Zipf's law has it, low numbers (those in RAM) first. */
     private void answers(
-            String name,
-            FakeDevice device,
-            DevicePlacement placement,
-            ArenaLayout layout,
-            int tokens,
-            ReadCounters counters) {
-        double[] bound = new double[EXPERTS];
+            Arm arm, FakeDevice device, DevicePlacement placement, ArenaLayout layout, ReadCounters counters) {
+        int experts = layout.experts(0);
+        double[] bound = new double[experts];
         double sum = 0;
-        for (int i = 0; i < EXPERTS; i++) {
+        for (int i = 0; i < experts; i++) {
             sum += 1.0 / (i + 1);
             bound[i] = sum;
         }
-        double whole = sum;
+        double all = sum;
         SplittableRandom random = new SplittableRandom(4);
         try (FakeSteps steps = new FakeSteps(device, placement, layout.layers(), USED, () -> {
-            int expert = Arrays.binarySearch(bound, random.nextDouble() * whole);
-            return Math.min(EXPERTS - 1, expert < 0 ? -expert - 1 : expert);
+            int expert = Arrays.binarySearch(bound, random.nextDouble() * all);
+            return Math.min(experts - 1, expert < 0 ? -expert - 1 : expert);
         })) {
             for (int answer = 1; answer <= 3; answer++) {
                 ReadCounters.Snapshot before = counters.snapshot();
                 double processor = processorSeconds();
                 long start = System.nanoTime();
                 int token = 0;
-                while (token < tokens && System.nanoTime() - start < ANSWER_NANOS) {
+                while (token < arm.tokens && System.nanoTime() - start < ANSWER_NANOS) {
                     steps.step();
                     token++;
                 }
                 double seconds = (System.nanoTime() - start) / 1e9;
                 ReadCounters.Snapshot read = counters.snapshot().since(before);
                 row(
-                        String.format(Locale.ROOT, "%s, answer %d of %d tokens", name, answer, token),
+                        arm,
+                        String.format(Locale.ROOT, "%s, answer %d of %d tokens", arm.name, answer, token),
                         token / seconds,
                         seconds,
                         processorSeconds() - processor,
@@ -336,7 +394,13 @@ final class FileTierBench {
     }
 
     private void row(
-            String name, double tokens, double seconds, double processor, ReadCounters.Snapshot read, long unique) {
+            Arm arm,
+            String name,
+            double tokens,
+            double seconds,
+            double processor,
+            ReadCounters.Snapshot read,
+            long unique) {
         if (read.requests() == 0) {
             // Nothing counts what answers read of a mapped file.
             String rate = unique == 0 ? "" : String.format(Locale.ROOT, "%.2f", unique / 1e9 / seconds);
@@ -348,7 +412,8 @@ final class FileTierBench {
         double rate = read.bytes() / seconds;
         double alone = 0;
         double distance = Double.MAX_VALUE;
-        for (Map.Entry<Integer, Double> one : ceiling.entrySet()) {
+        for (Map.Entry<Integer, Double> one :
+                Objects.requireNonNull(ceilings.get(arm.readers)).entrySet()) {
             double away = Math.abs(Math.log(mean / 1024 / one.getKey()));
             if (away < distance) {
                 distance = away;
@@ -370,21 +435,15 @@ final class FileTierBench {
     }
 
     /** Blobs copied out of a mapping. */
-    private final class Mapped implements ExpertSource {
-        private final MemorySegment mapped;
-
-        Mapped(MemorySegment mapped) {
-            this.mapped = mapped;
-        }
-
+    private record MappedSlices(MemorySegment mapped, List<BlobSlices> slices) implements ExpertSource {
         @Override
         public int layers() {
-            return stacked.size();
+            return slices.size();
         }
 
         @Override
         public ExpertLayout layout(int layer) {
-            return stacked.get(layer).layout();
+            return slices.get(layer).layout();
         }
 
         @Override
@@ -395,7 +454,7 @@ final class FileTierBench {
         @Override
         public void copyBlob(int layer, int expert, MemorySegment target) {
             long at = 0;
-            for (FileSlice slice : stacked.get(layer).slices().get(expert)) {
+            for (FileSlice slice : slices.get(layer).slices().get(expert)) {
                 MemorySegment.copy(mapped, slice.offset(), target, at, slice.bytes());
                 at += slice.bytes();
             }

@@ -125,7 +125,7 @@ class FileExpertSourceTest {
             ReadPlan.Request straight = ReadPlan.merge(
                             List.of(new ReadPlan.Wanted(new FileSlice(0, 4096, big), target, 0)), new int[] {4096})
                     .getFirst();
-            assertTrue(straight.straight());
+            assertTrue(straight.inPlace());
         }
     }
 

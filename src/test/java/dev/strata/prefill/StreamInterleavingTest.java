@@ -1,9 +1,11 @@
 package dev.strata.prefill;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.strata.device.BlobParts;
 import dev.strata.device.Buffer;
 import dev.strata.device.DeviceException;
 import dev.strata.device.Event;
@@ -131,6 +133,11 @@ class StreamInterleavingTest {
         return new StagerSizing(0, 1, buffers, bytes, batch, true, 1 + buffers % 3, false, "");
     }
 
+    /** Bytes that may be left out before a part of a blob, and parts that blobs of these tests have. */
+    private static final int GAP = 40;
+
+    private static final int MOST_PARTS = 4;
+
     private enum Trouble {
         NONE,
         READ,
@@ -183,8 +190,9 @@ class StreamInterleavingTest {
             device = FakeDevice.stepped(1 << 20, random);
             target = device.allocate(ringBase + ringBytes, "cache");
             int buffers = random.nextInt(1, 6);
-            long bufferBytes = places.piecesAllowed() ? random.nextLong(300, 2500) : MODEL.maxStride();
-            stager = Stager.create(device, this::read, sizing(buffers, bufferBytes, random.nextInt(1, 9)));
+            long bufferBytes =
+                    places.piecesAllowed() ? random.nextLong(300, 2500) : MODEL.maxStride() + MOST_PARTS * GAP;
+            stager = Stager.create(device, new Source(), sizing(buffers, bufferBytes, random.nextInt(1, 9)));
             issuer = new StreamIssuer(device, target, places, stager);
             compute = device.newStream("compute");
             fence = device.newEvent();
@@ -197,11 +205,45 @@ class StreamInterleavingTest {
             }
         }
 
-        private void read(int layer, long[] offsets, int[] bytes, int first, int count, MemorySegment[] targets) {
-            if (trouble == Trouble.READ && reads++ == at) {
-                throw new UncheckedIOException(new IOException("the disk is gone"));
+        /** Blobs come in parts with gaps between them, at random. */
+        private final class Source implements StageSource {
+            @Override
+            public void copy(int layer, long[] offsets, int[] bytes, int first, int count, MemorySegment[] targets) {
+                if (trouble == Trouble.READ && reads++ == at) {
+                    throw new UncheckedIOException(new IOException("the disk is gone"));
+                }
+                places.copy(layer, offsets, bytes, first, count, targets);
             }
-            places.copy(layer, offsets, bytes, first, count, targets);
+
+            @Override
+            public void stage(
+                    int layer,
+                    long[] offsets,
+                    int[] bytes,
+                    int first,
+                    int count,
+                    MemorySegment[] targets,
+                    BlobParts[] parts) {
+                StageSource.super.stage(layer, offsets, bytes, first, count, targets, parts);
+                for (int i = 0; i < count && !places.piecesAllowed(); i++) {
+                    spread(targets[i], bytes[first + i], parts[first + i]);
+                }
+            }
+
+            private void spread(MemorySegment buffer, int bytes, BlobParts parts) {
+                byte[] blob = buffer.asSlice(0, bytes).toArray(JAVA_BYTE);
+                parts.clear();
+                long at = 0;
+                for (int from = 0; from < bytes; ) {
+                    boolean last = parts.count() == MOST_PARTS - 1;
+                    int length = last ? bytes - from : random.nextInt(1, bytes - from + 1);
+                    at += random.nextInt(GAP);
+                    MemorySegment.copy(blob, from, buffer, JAVA_BYTE, at, length);
+                    parts.add(at, length);
+                    from += length;
+                    at += length;
+                }
+            }
         }
 
         /** One pass; true when it ended early. */

@@ -1,0 +1,179 @@
+package dev.strata.expert;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.strata.device.BlobParts;
+import dev.strata.device.ExpertLayout;
+import dev.strata.format.QuantType;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Blobs whose parts are read from a file straight to their places, wherever the file has them. */
+class InPlaceReadTest {
+    /** Matrices of 71 to 139 KB, not whole blocks; the second layer has factors that lie in no file. */
+    private static final ArenaLayout MODEL = new ArenaLayout(List.of(
+            new ExpertLayout(0, 10, 512, 250, QuantType.Q8_0, QuantType.Q8_0, QuantType.F16, false),
+            new ExpertLayout(1, 10, 512, 256, QuantType.Q8_0, QuantType.Q4_0, QuantType.Q8_0, true)));
+
+    private final SplittableRandom random = new SplittableRandom(11);
+    private byte[] contents = {};
+
+    /** Stacked tensors that start anywhere in their blocks, or matrices with gaps between them. */
+    private List<BlobSlices> slices(boolean stacked) {
+        byte[] bytes = new byte[12 << 20];
+        long end = random.nextInt(9000);
+        List<BlobSlices> layers = new ArrayList<>();
+        for (int layer = 0; layer < MODEL.layers(); layer++) {
+            ExpertLayout layout = MODEL.layout(layer);
+            List<List<FileSlice>> blobs = new ArrayList<>();
+            for (int expert = 0; expert < layout.experts(); expert++) {
+                blobs.add(new ArrayList<>());
+            }
+            long from = 0;
+            for (long size : new long[] {layout.gateBytes(), layout.upBytes(), layout.downBytes()}) {
+                for (int expert = 0; expert < layout.experts(); expert++) {
+                    byte[] blob = new byte[(int) MODEL.stride(layer)];
+                    new PatternSource(MODEL).copyBlob(layer, expert, MemorySegment.ofArray(blob));
+                    System.arraycopy(blob, (int) from, bytes, (int) end, (int) size);
+                    blobs.get(expert).add(new FileSlice(0, end, size));
+                    end += size + (stacked ? 0 : random.nextInt(3) * random.nextInt(5000));
+                }
+                end += random.nextInt(5000);
+                from += size;
+            }
+            layers.add(new BlobSlices(layout, blobs, factors(layout, layer)));
+        }
+        contents = java.util.Arrays.copyOf(bytes, (int) end);
+        return layers;
+    }
+
+    /** The pattern's bytes where a blob has its factors. */
+    private static List<float[]> factors(ExpertLayout layout, int layer) {
+        List<float[]> factors = new ArrayList<>();
+        for (int part = 0; part < (layout.scaled() ? 3 : 0); part++) {
+            float[] one = new float[layout.experts()];
+            for (int expert = 0; expert < one.length; expert++) {
+                one[expert] = Float.intBitsToFloat(1 << 20 | layer << 8 | expert << 4 | part);
+            }
+            factors.add(one);
+        }
+        return factors;
+    }
+
+    private static FileExpertSource open(FakeFile file, List<BlobSlices> slices) throws IOException {
+        return FileExpertSource.over(List.of(Path.of("model.gguf")), List.of(file), slices, 3);
+    }
+
+    /** Reads some experts in parts, puts them together and compares them with what a whole copy gives. */
+    private static void check(FileExpertSource source, int layer, int[] experts, Arena arena) {
+        int count = experts.length;
+        MemorySegment[] targets = new MemorySegment[count];
+        BlobParts[] parts = new BlobParts[count];
+        for (int i = 0; i < count; i++) {
+            targets[i] = arena.allocate(source.partsBytes(layer), 32);
+            parts[i] = new BlobParts();
+        }
+        source.copyInParts(layer, experts, count, targets, parts);
+        ExpertLayout layout = MODEL.layout(layer);
+        MemorySegment expected = MemorySegment.ofArray(new byte[(int) MODEL.stride(layer)]);
+        for (int i = 0; i < count; i++) {
+            new PatternSource(MODEL).copyBlob(layer, experts[i], expected);
+            for (int factor = 0; layout.scaled() && factor < 4; factor++) {
+                int bits = factor < 3 ? 1 << 20 | layer << 8 | experts[i] << 4 | factor : 0;
+                expected.set(
+                        java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED, layout.tailOffset() + 4L * factor, bits);
+            }
+            long at = 0;
+            for (int part = 0; part < parts[i].count(); part++) {
+                long place = parts[i].place(part);
+                long bytes = parts[i].bytes(part);
+                assertEquals(-1, MemorySegment.mismatch(expected, at, at + bytes, targets[i], place, place + bytes));
+                assertEquals(place, parts[i].find(at));
+                at += bytes;
+            }
+            assertEquals(layout.blobBytes(), at);
+        }
+    }
+
+    @Test
+    void anyLayoutBatchAndTroubleGivesTheParts() throws IOException {
+        for (int round = 0; round < 24; round++) {
+            List<BlobSlices> slices = slices(random.nextBoolean());
+            FakeFile file = new FakeFile(contents, new int[] {4096, 512, 1}[round % 3]);
+            int trouble = round % 4;
+            int[] calls = {0};
+            file.shortening(count -> trouble == 1 && calls[0]++ % 5 == 0 ? count - count / 3 : count);
+            try (FileExpertSource source = open(file, slices);
+                    Arena arena = Arena.ofShared()) {
+                for (int batch = 0; batch < 4; batch++) {
+                    file.failing(random.nextInt(4), trouble == 2 ? 1 : 0);
+                    int[] experts = random.ints(0, 10)
+                            .distinct()
+                            .limit(random.nextInt(1, 10))
+                            .sorted()
+                            .toArray();
+                    check(source, batch % 2, experts, arena);
+                }
+                assertEquals(trouble % 3 == 0, source.counters().retries() == 0);
+            }
+        }
+    }
+
+    @Test
+    void neighboursAreOneRequestForEachTensorAndNothingIsReadTwice() throws IOException {
+        List<BlobSlices> slices = slices(true);
+        try (FileExpertSource source = open(new FakeFile(contents, 4096), slices);
+                Arena arena = Arena.ofShared()) {
+            check(source, 0, new int[] {0, 1, 2, 3, 4, 5, 6, 7}, arena);
+            assertEquals(3, source.counters().requests());
+            assertTrue(source.counters().bytes() <= source.counters().usefulBytes() + 3 * 2 * 4096);
+            // An expert that is not wanted between two that are is not read.
+            long before = source.counters().bytes();
+            check(source, 0, new int[] {2, 4}, arena);
+            assertEquals(9, source.counters().requests());
+            assertTrue(source.counters().bytes() - before <= 2 * MODEL.layout(0).blobBytes() + 6 * 2 * 4096);
+        }
+    }
+
+    @Test
+    void aBrokenDriveIsReportedWithFileAndOffset() throws IOException {
+        List<BlobSlices> slices = slices(true);
+        FakeFile file = new FakeFile(contents, 4096);
+        try (FileExpertSource source = open(file, slices);
+                Arena arena = Arena.ofShared()) {
+            file.failing(0, Integer.MAX_VALUE);
+            UncheckedIOException failure =
+                    assertThrows(UncheckedIOException.class, () -> check(source, 0, new int[] {1, 2}, arena));
+            String message = String.valueOf(failure.getMessage());
+            assertTrue(
+                    message.contains("model.gguf") && message.contains("offset") && message.contains("EIO"), message);
+            file.failing(0, 0);
+            check(source, 0, new int[] {1, 2}, arena);
+        }
+    }
+
+    @Test
+    void realFilesPastThePageCache(@TempDir Path folder) throws IOException {
+        List<BlobSlices> slices = slices(true);
+        Path path = Files.write(folder.resolve("model.gguf"), contents);
+        for (boolean unbuffered : new boolean[] {true, false}) {
+            try (FileExpertSource source = FileExpertSource.open(List.of(path), slices, unbuffered, 2);
+                    Arena arena = Arena.ofShared()) {
+                check(source, 0, new int[] {0, 1, 2, 3, 9}, arena);
+                check(source, 1, new int[] {4, 5, 6, 9}, arena);
+                assertEquals(0, source.counters().retries());
+            }
+        }
+    }
+}
