@@ -32,6 +32,7 @@ public final class ReadCounters {
      * @param busyNanos time with at least one request on its way
      * @param requestNanos time of all requests, one after the other
      * @param waitedNanos time that products waited for them, where the reader of the experts tells it
+     * @param retries short or failed reads that were tried again
      */
     public record Snapshot(
             long requests,
@@ -40,8 +41,9 @@ public final class ReadCounters {
             long usefulBytes,
             long busyNanos,
             long requestNanos,
-            long waitedNanos) {
-        public static final Snapshot NONE = new Snapshot(0, 0, 0, 0, 0, 0, 0);
+            long waitedNanos,
+            long retries) {
+        public static final Snapshot NONE = new Snapshot(0, 0, 0, 0, 0, 0, 0, 0);
 
         /** What came since an earlier snapshot. */
         public Snapshot since(Snapshot earlier) {
@@ -52,7 +54,8 @@ public final class ReadCounters {
                     usefulBytes - earlier.usefulBytes,
                     busyNanos - earlier.busyNanos,
                     requestNanos - earlier.requestNanos,
-                    waitedNanos - earlier.waitedNanos);
+                    waitedNanos - earlier.waitedNanos,
+                    retries - earlier.retries);
         }
 
         /** Bytes a second while requests were on their way. */
@@ -126,7 +129,7 @@ public final class ReadCounters {
     /** What was counted so far. */
     public synchronized Snapshot snapshot() {
         long busy = running > 0 ? busyNanos + System.nanoTime() - busySince : busyNanos;
-        return new Snapshot(requests, bytes, directBytes, usefulBytes, busy, requestNanos, waitedNanos);
+        return new Snapshot(requests, bytes, directBytes, usefulBytes, busy, requestNanos, waitedNanos, retries);
     }
 
     /** Requests to the file system. */
