@@ -76,6 +76,17 @@ STRATA_KERNEL(256, gather_rows, const float* in, const int* rows, int columns, f
     }
 }
 
+// One block a segment: its last row.
+STRATA_KERNEL(256, gather_last_rows, const float* in, const int* first_rows, const int* counts, int columns, float* out) {
+    wait_for_previous_kernel();
+    release_next_kernel();
+    const float* from = in + (long long)(first_rows[blockIdx.x] + counts[blockIdx.x] - 1) * columns;
+    float* to = out + (long long)blockIdx.x * columns;
+    for (int i = threadIdx.x; i < columns; i += 256) {
+        to[i] = from[i];
+    }
+}
+
 // h = silu(gate) * up
 STRATA_KERNEL(256, silu_multiply, const float* gate, const float* up, float* h, long long count) {
     wait_for_previous_kernel();

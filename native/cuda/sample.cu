@@ -21,8 +21,9 @@ struct Row {
     int gathered, arrived, arrived_again;
 };
 
+// Without settings: the likeliest token and its probability go to `tokens` and `probabilities`, and no candidates are looked for.
 STRATA_KERNEL(256, sample_scan, const float* logits, int vocabulary, const float* settings, Piece* pieces, float* warp_best,
-              Row* rows, int wanted, float* out, int out_columns) {
+              Row* rows, int wanted, float* out, int out_columns, int* tokens, float* probabilities) {
     STRATA_DYNAMIC_SHARED(shared);
     __shared__ float values[8], sums[8];
     __shared__ int places[8], bads[8];
@@ -33,7 +34,7 @@ STRATA_KERNEL(256, sample_scan, const float* logits, int vocabulary, const float
     out += (long long)row * out_columns;
     pieces += (long long)row * count;
     warp_best += (long long)row * count * 8;
-    float v[8], best = -INFINITY, scale = settings[2 * row];
+    float v[8], best = -INFINITY, scale = settings ? settings[2 * row] : 1.0f;
     int bad = 0, at = 0x7fffffff;
 #pragma unroll
     for (int i = 0; i < 8; i++) {
@@ -134,12 +135,20 @@ STRATA_KERNEL(256, sample_scan, const float* logits, int vocabulary, const float
             row_at = min(row_at, places[w]);
             row_bad += bads[w];
         }
+        if (!settings) {
+            tokens[row] = row_at < vocabulary ? row_at : 0;
+            probabilities[row] = row_bad > 0 ? float_of(0x7fc00000u) : 1.0f / row_sum;
+            return;
+        }
         out[0] = float_of((u32)(row_at < vocabulary ? row_at : 0));
         out[1] = row_best;
         out[2] = row_sum;
         out[3] = float_of((u32)row_bad);
         rows[row].least = -INFINITY;
         rows[row].gathered = 0;
+    }
+    if (!settings) {
+        return;
     }
     __syncthreads();
     int n = 8 * count;

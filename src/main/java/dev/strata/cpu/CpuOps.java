@@ -9,6 +9,7 @@ import dev.strata.device.ExpertLayer;
 import dev.strata.device.HyperWeights;
 import dev.strata.device.IndexerShape;
 import dev.strata.device.LayerState;
+import dev.strata.device.Likeliest;
 import dev.strata.device.NgramWeights;
 import dev.strata.device.Ops;
 import dev.strata.device.RouterShape;
@@ -26,6 +27,7 @@ final class CpuOps implements Ops, AutoCloseable {
     private final long context;
     private final Frequencies frequencies;
     private final ExpertProducts experts;
+    private final Likeliest likeliest = new Likeliest();
     private final BatchRecord record = new BatchRecord();
     private final List<HeldState> held = new ArrayList<>();
 
@@ -397,6 +399,11 @@ final class CpuOps implements Ops, AutoCloseable {
                 rows.past(),
                 kept,
                 record.of(batch));
+    }
+
+    @Override
+    public void likeliest(Tensor logits, Tensor tokens, Tensor probabilities) {
+        likeliest.all(logits, tokens, probabilities);
     }
 
     @Override

@@ -149,11 +149,20 @@ final class CudaOps implements Ops, AutoCloseable {
     @Override
     public void embed(Weight table, Batch batch, Tensor out) {
         passes.use(batch);
+        embed(table, step.tokens(), out);
+    }
+
+    @Override
+    public void embed(Weight table, Tensor tokens, Tensor out) {
+        embed(table, tokens.address(), out);
+    }
+
+    private void embed(Weight table, long tokens, Tensor out) {
         launcher.begin()
                 .address(table.address())
                 .address(table.rowBytes())
                 .integer(table.inputs())
-                .address(step.tokens())
+                .address(tokens)
                 .tensor(out)
                 .real(table.scale())
                 .launch(types.of(table.type()).embed(), out.rows(), 128);
@@ -233,6 +242,13 @@ final class CudaOps implements Ops, AutoCloseable {
         long numbers = scratch.address("gathered row numbers", 4L * wanted.length);
         staging.write(MemorySegment.ofArray(wanted), numbers);
         rows.gather(in, numbers, out.rows(wanted.length));
+        activations.written(out);
+    }
+
+    @Override
+    public void lastRows(Tensor in, Batch batch, Tensor out) {
+        passes.use(batch);
+        rows.gatherLast(in, step.firstRows(), step.counts(), out.rows(step.segments()));
         activations.written(out);
     }
 
@@ -440,6 +456,18 @@ final class CudaOps implements Ops, AutoCloseable {
     public void pick(Tensor logits, Tensor settings, Tensor out) {
         samples.pick(logits, settings, out);
         activations.written(out);
+    }
+
+    @Override
+    public void likeliest(Tensor logits, Tensor tokens, Tensor probabilities) {
+        samples.likeliest(logits, tokens, probabilities);
+        activations.written(tokens);
+        activations.written(probabilities);
+    }
+
+    @Override
+    public boolean queuesPasses() {
+        return passes.queue();
     }
 
     @Override

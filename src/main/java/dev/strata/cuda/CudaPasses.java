@@ -129,6 +129,16 @@ final class CudaPasses implements AutoCloseable {
         activations.forget();
     }
 
+    /** Whether passes of few rows may be queued behind each other: no expert has to be brought or computed by the host meanwhile. */
+    boolean queue() {
+        for (ExpertPlacement placement : placements.keySet()) {
+            if (!placement.resident()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /** Whether the running pass is being captured. */
     boolean capturing() {
         return graphs.capturing();

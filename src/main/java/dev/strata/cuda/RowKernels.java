@@ -14,6 +14,7 @@ final class RowKernels {
     private final Kernel repeat;
     private final Kernel concatenate;
     private final Kernel gather;
+    private final Kernel gatherLast;
     private final Kernel hyperCombine;
     private final Kernel hyperInject;
 
@@ -26,6 +27,7 @@ final class RowKernels {
         this.repeat = kernels.get("repeat_rows");
         this.concatenate = kernels.get("concatenate_rows");
         this.gather = kernels.get("gather_rows");
+        this.gatherLast = kernels.get("gather_last_rows");
         this.hyperCombine = kernels.get("hyper_combine");
         this.hyperInject = kernels.get("hyper_inject");
     }
@@ -79,6 +81,17 @@ final class RowKernels {
                 .integer(in.columns())
                 .tensor(out)
                 .launch(gather, out.rows(), 256);
+    }
+
+    /** The last row of each of {@code out.rows()} segments. */
+    void gatherLast(Tensor in, long firstRows, long counts, Tensor out) {
+        launcher.begin()
+                .tensor(in)
+                .address(firstRows)
+                .address(counts)
+                .integer(in.columns())
+                .tensor(out)
+                .launch(gatherLast, out.rows(), 256);
     }
 
     void hyperMix(HyperWeights weights, Tensor residual, Tensor out, @Nullable Tensor inject) {

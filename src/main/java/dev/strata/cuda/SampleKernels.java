@@ -2,6 +2,7 @@ package dev.strata.cuda;
 
 import dev.strata.device.Picks;
 import dev.strata.device.Tensor;
+import org.jspecify.annotations.Nullable;
 
 /** Launches the kernels of sample.cu. */
 final class SampleKernels {
@@ -23,6 +24,41 @@ final class SampleKernels {
         this.pick = kernels.chained("sample_pick", 0);
     }
 
+    void likeliest(Tensor logits, Tensor tokens, Tensor probabilities) {
+        scan(logits, null, null, tokens, probabilities);
+    }
+
+    private void scan(
+            Tensor logits,
+            @Nullable Tensor settings,
+            @Nullable Tensor out,
+            @Nullable Tensor tokens,
+            @Nullable Tensor probabilities) {
+        int pieces = Math.ceilDiv(logits.columns(), PIECE);
+        int rows = logits.rows();
+        launcher.begin()
+                .tensor(logits)
+                .integer(logits.columns())
+                .tensor(settings)
+                .address(pieces(rows, pieces))
+                .address(scratch.address("best of warps", 32L * pieces * rows))
+                .address(rows(rows))
+                .integer(Picks.CANDIDATES)
+                .tensor(out)
+                .integer(Picks.COLUMNS)
+                .tensor(tokens)
+                .tensor(probabilities)
+                .launch(scan, pieces, rows, 1, 256, 32 * pieces);
+    }
+
+    private long pieces(int rows, int pieces) {
+        return scratch.address("pieces of logits", PIECE_RESULT_BYTES * pieces * rows);
+    }
+
+    private long rows(int rows) {
+        return scratch.zeroed("rows of logits", ROW_BYTES * rows);
+    }
+
     static boolean suits(int vocabulary) {
         return vocabulary <= PIECE * MOST_PIECES;
     }
@@ -30,21 +66,10 @@ final class SampleKernels {
     void pick(Tensor logits, Tensor settings, Tensor out) {
         int pieces = Math.ceilDiv(logits.columns(), PIECE);
         int rows = logits.rows();
-        long results = scratch.address("pieces of logits", PIECE_RESULT_BYTES * pieces * rows);
-        long best = scratch.address("best of warps", 32L * pieces * rows);
-        long kept = scratch.zeroed("rows of logits", ROW_BYTES * rows);
         long lists = scratch.address("candidates", 8L * MOST_GATHERED * rows);
-        launcher.begin()
-                .tensor(logits)
-                .integer(logits.columns())
-                .tensor(settings)
-                .address(results)
-                .address(best)
-                .address(kept)
-                .integer(Picks.CANDIDATES)
-                .tensor(out)
-                .integer(out.columns())
-                .launch(scan, pieces, rows, 1, 256, 32 * pieces);
+        scan(logits, settings, out, null, null);
+        long results = pieces(rows, pieces);
+        long kept = rows(rows);
         launcher.begin()
                 .tensor(logits)
                 .integer(logits.columns())

@@ -149,6 +149,11 @@ public final class DeferredPlacement implements ExpertPlacement, AutoCloseable {
     }
 
     @Override
+    public boolean resident() {
+        return placement != null && placement.resident();
+    }
+
+    @Override
     public boolean sharesProcessor() {
         return placement != null && placement.sharesProcessor();
     }

@@ -141,6 +141,11 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     }
 
     @Override
+    public boolean resident() {
+        return resident;
+    }
+
+    @Override
     public int form() {
         return form;
     }

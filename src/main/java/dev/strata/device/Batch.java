@@ -55,7 +55,22 @@ public record Batch(int[] tokens, List<Segment> segments, boolean hold) {
         }
     }
 
+    /** Tokens of a text of their own, for operations that look at nothing else. */
+    public static Batch ofTokens(int[] tokens) {
+        int[] pages = new int[(tokens.length + PAGE - 1) / PAGE];
+        return new Batch(tokens, List.of(new Segment(0, tokens.length, 0, pages, 0, new int[0])), false);
+    }
+
     public int rows() {
         return tokens.length;
+    }
+
+    /** The last row of every segment. */
+    public int[] lastRows() {
+        int[] rows = new int[segments.size()];
+        for (int s = 0; s < rows.length; s++) {
+            rows[s] = segments.get(s).firstRow() + segments.get(s).rows() - 1;
+        }
+        return rows;
     }
 }

@@ -86,6 +86,11 @@ public interface ExpertPlacement {
      */
     default void settled() {}
 
+    /** Whether kernels of small passes find every expert in the device's memory. */
+    default boolean resident() {
+        return false;
+    }
+
     /** Whether {@link #expect} does anything. */
     default boolean readsAhead() {
         return false;

@@ -27,6 +27,13 @@ public interface Ops {
     /** Row r of {@code out} becomes row {@code tokens[r]} of {@code table}, dequantized. */
     void embed(Weight table, Batch batch, Tensor out);
 
+    /** As {@link #embed(Weight, Batch, Tensor)} for int32 token ids [rows, 1] that lie on the backend, such as {@link #likeliest} finds. */
+    default void embed(Weight table, Tensor tokens, Tensor out) {
+        int[] ids = new int[tokens.rows()];
+        read(tokens, MemorySegment.ofArray(ids));
+        embed(table, Batch.ofTokens(ids), out);
+    }
+
     /**
      * RMS norm over every run of {@code group} columns: x / sqrt(mean(x^2) + epsilon) * weight. {@code weight} has one row and is
      * repeated when shorter than the input's columns. {@code out} may be {@code in}.
@@ -79,6 +86,11 @@ public interface Ops {
 
     /** Row i of {@code out} is row {@code rows[i]} of {@code in}. */
     void gatherRows(Tensor in, int[] rows, Tensor out);
+
+    /** Row s of {@code out} is the last row of segment s. May be part of a captured pass. */
+    default void lastRows(Tensor in, Batch batch, Tensor out) {
+        gatherRows(in, batch.lastRows(), out);
+    }
 
     /**
      * Splits off the output gates, norms query and key heads (where norm weights are given, [1, headSize]), applies RoPE at the rows'
@@ -262,6 +274,22 @@ public interface Ops {
             }
             write(results, out);
         }
+    }
+
+    /**
+     * The likeliest token of every row of logits, the lowest id among equals.
+     *
+     * @param tokens receives int32 ids, [rows, 1]
+     * @param probabilities receives float32 values, [rows, 1]; NaN when a logit was not finite
+     */
+    void likeliest(Tensor logits, Tensor tokens, Tensor probabilities);
+
+    /**
+     * Whether passes of few rows may be queued behind each other, so that one which turns out to be of no use costs less than a look at
+     * the results before it.
+     */
+    default boolean queuesPasses() {
+        return false;
     }
 
     /** Advances held states of the segment's slot by the first {@code accepted} rows of the last held pass. */

@@ -1,8 +1,8 @@
 package dev.strata.engine;
 
+import dev.strata.device.Likeliest;
 import dev.strata.device.Picks;
 import dev.strata.model.Model;
-import dev.strata.sampling.DraftChoice;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -31,7 +31,7 @@ public final class Benchmark {
 
     private final Model model;
     private final int chunk;
-    private final DraftChoice choice;
+    private final Likeliest choice = new Likeliest();
     /** One row, greedy. */
     private final MemorySegment settings = MemorySegment.ofArray(new float[] {1, -1});
 
@@ -41,7 +41,6 @@ public final class Benchmark {
     public Benchmark(ModelSession session, int chunk) {
         model = session.model();
         this.chunk = Math.min(chunk, model.maxRows());
-        choice = new DraftChoice(model.config().vocabulary());
     }
 
     /** Reads {@code prompt} random tokens, then writes {@code decode} tokens, after one run that is not counted. */
@@ -111,7 +110,7 @@ public final class Benchmark {
             if (picked) {
                 text[position] = picks.likeliest(0);
             } else {
-                choice.read(logits, 0);
+                choice.read(logits, 0, model.config().vocabulary());
                 text[position] = choice.token();
             }
             if (model.picks()) {

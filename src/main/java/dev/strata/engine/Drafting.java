@@ -3,8 +3,8 @@ package dev.strata.engine;
 import dev.strata.config.EngineOptions.Speculation;
 import dev.strata.decode.PromptLookup;
 import dev.strata.device.Batch;
+import dev.strata.model.DraftedTokens;
 import dev.strata.model.Model;
-import dev.strata.sampling.DraftChoice;
 import dev.strata.sampling.TokenConstraint;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,7 +17,6 @@ final class Drafting {
     private final Passes passes;
     private final Speculation speculation;
     private final boolean layer;
-    private final DraftChoice choice;
     private final int mostSequences;
 
     /** @param mostSequences with more sequences decoding at once, their rows fill a pass better than guesses */
@@ -26,7 +25,6 @@ final class Drafting {
         this.speculation = speculation;
         this.mostSequences = mostSequences;
         layer = speculation.wantsLayer() && model.canDraft();
-        choice = new DraftChoice(model.config().vocabulary());
     }
 
     boolean possible() {
@@ -78,79 +76,82 @@ final class Drafting {
         }
     }
 
-    /** The first call follows the trunk; each further one continues the drafts that are still likely. */
+    /** The layer follows the trunk; behind the sequences that want drafts it goes on. */
     private void draft(List<Part> done, int most) {
-        List<Part> parts = new ArrayList<>();
-        int rows = 0;
-        for (Part part : done) {
-            if (!part.sequence().ended) {
-                parts.add(new Part(part.sequence(), rows, part.rows(), part.past(), 0));
-                rows += part.rows();
-            }
-        }
-        if (parts.isEmpty()) {
-            return;
-        }
-        int[] tokens = new int[rows];
-        int[] source = new int[rows];
-        List<Part> going = new ArrayList<>();
-        int row = 0;
+        List<Part> following = new ArrayList<>();
+        List<Part> drafting = new ArrayList<>();
+        int fewest = most;
         for (Part part : done) {
             Sequence sequence = part.sequence();
-            if (sequence.ended) {
-                continue;
-            }
-            for (int i = 0; i < part.rows(); i++, row++) {
-                tokens[row] = sequence.tokens()[part.past() + i + 1];
-                source[row] = part.firstRow() + i;
+            int room = room(sequence, most);
+            if (wants(sequence) && sequence.draftCount == 0 && room > 0) {
+                drafting.add(part);
+                fewest = Math.min(fewest, room);
+            } else if (!sequence.ended) {
+                following.add(part);
             }
         }
+        if (!following.isEmpty()) {
+            passes.follow(shifted(following), tokensBehind(following), sourceRows(following));
+        }
+        if (!drafting.isEmpty()) {
+            float least = speculation.leastProbability();
+            DraftedTokens drafted =
+                    passes.draft(shifted(drafting), tokensBehind(drafting), sourceRows(drafting), fewest, least);
+            for (int i = 0; i < drafting.size(); i++) {
+                take(drafted, i, least, drafting.get(i).sequence());
+            }
+        }
+    }
+
+    /** The drafts before the first unlikely one. */
+    private static void take(DraftedTokens drafted, int index, float least, Sequence sequence) {
+        int count = 0;
+        while (count < drafted.made() && drafted.probability(index, count) >= least) {
+            sequence.drafts[count] = drafted.token(index, count);
+            count++;
+        }
+        sequence.draftCount = count;
+    }
+
+    /** The parts as those of a pass of their own. */
+    private static List<Part> shifted(List<Part> parts) {
+        List<Part> shifted = new ArrayList<>();
+        int rows = 0;
         for (Part part : parts) {
-            if (wants(part.sequence()) && part.sequence().draftCount == 0 && room(part.sequence(), most) > 0) {
-                going.add(part);
-            }
+            shifted.add(new Part(part.sequence(), rows, part.rows(), part.past(), 0));
+            rows += part.rows();
         }
-        passes.draft(parts, tokens, source, lastRows(going));
-        chain(going, most);
+        return shifted;
     }
 
-    private void chain(List<Part> first, int most) {
-        List<Part> going = first;
-        int step = 1;
-        while (!going.isEmpty()) {
-            List<Part> likely = new ArrayList<>();
-            List<Integer> sources = new ArrayList<>();
-            for (int i = 0; i < going.size(); i++) {
-                Sequence sequence = going.get(i).sequence();
-                choice.read(passes.logits(), i);
-                if (choice.probability() >= speculation.leastProbability()) {
-                    sequence.drafts[sequence.draftCount++] = choice.token();
-                    if (sequence.draftCount < room(sequence, most)) {
-                        likely.add(new Part(sequence, likely.size(), 1, sequence.past - 1 + step, 0));
-                        sources.add(-1 - (going.get(i).end() - 1));
-                    }
-                }
-            }
-            if (likely.isEmpty()) {
-                return;
-            }
-            int[] tokens = new int[likely.size()];
-            int[] source = new int[likely.size()];
-            for (int i = 0; i < tokens.length; i++) {
-                Sequence sequence = likely.get(i).sequence();
-                tokens[i] = sequence.drafts[sequence.draftCount - 1];
-                source[i] = sources.get(i);
-            }
-            passes.draft(likely, tokens, source, lastRows(likely));
-            going = likely;
-            step++;
+    /** The token behind every row. */
+    private static int[] tokensBehind(List<Part> parts) {
+        int[] tokens = new int[rows(parts)];
+        int row = 0;
+        for (Part part : parts) {
+            System.arraycopy(part.sequence().tokens(), part.past() + 1, tokens, row, part.rows());
+            row += part.rows();
         }
+        return tokens;
     }
 
-    private static int[] lastRows(List<Part> parts) {
-        int[] rows = new int[parts.size()];
-        for (int i = 0; i < rows.length; i++) {
-            rows[i] = parts.get(i).end() - 1;
+    /** Where the rows were in the last pass. */
+    private static int[] sourceRows(List<Part> parts) {
+        int[] rows = new int[rows(parts)];
+        int row = 0;
+        for (Part part : parts) {
+            for (int i = 0; i < part.rows(); i++) {
+                rows[row++] = part.firstRow() + i;
+            }
+        }
+        return rows;
+    }
+
+    private static int rows(List<Part> parts) {
+        int rows = 0;
+        for (Part part : parts) {
+            rows += part.rows();
         }
         return rows;
     }

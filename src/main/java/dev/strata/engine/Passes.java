@@ -2,6 +2,7 @@ package dev.strata.engine;
 
 import dev.strata.device.Batch;
 import dev.strata.device.Picks;
+import dev.strata.model.DraftedTokens;
 import dev.strata.model.Model;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -18,6 +19,7 @@ final class Passes implements AutoCloseable {
     private final MemorySegment settings;
     private final MemorySegment results;
     private final Picks picks;
+    private final DraftedTokens drafted = new DraftedTokens();
     private final int logitRows;
     /** Whether the logits of the last pass still lie on the backend. */
     private boolean picked;
@@ -98,10 +100,17 @@ final class Passes implements AutoCloseable {
         return batch;
     }
 
-    /** Runs the draft layer; {@code tokens} follow the source rows, which have the parts' positions. */
-    void draft(List<Part> parts, int[] tokens, int[] sourceRows, int[] wanted) {
+    /** Shows the draft layer the tokens that follow the source rows, which have the parts' positions. */
+    void follow(List<Part> parts, int[] tokens, int[] sourceRows) {
         picked = false;
-        model.draft(new Batch(tokens, segments(parts), false), sourceRows, wanted, logits);
+        model.draft(new Batch(tokens, segments(parts), false), sourceRows, NO_ROWS, MemorySegment.NULL);
+    }
+
+    /** As {@link #follow}, and makes {@code most} drafts for every part, fewer when none is as likely as {@code least}. */
+    DraftedTokens draft(List<Part> parts, int[] tokens, int[] sourceRows, int most, float least) {
+        picked = false;
+        model.draftAhead(new Batch(tokens, segments(parts, most - 1), false), sourceRows, most, least, drafted);
+        return drafted;
     }
 
     static int[] noRows() {
@@ -113,6 +122,11 @@ final class Passes implements AutoCloseable {
     }
 
     private static List<Batch.Segment> segments(List<Part> parts) {
+        return segments(parts, 0);
+    }
+
+    /** @param further positions behind the parts' rows that their pages have to reach */
+    private static List<Batch.Segment> segments(List<Part> parts, int further) {
         List<Batch.Segment> segments = new ArrayList<>(parts.size());
         for (Part part : parts) {
             Sequence sequence = part.sequence();
@@ -120,7 +134,7 @@ final class Passes implements AutoCloseable {
                     part.firstRow(),
                     part.rows(),
                     part.past(),
-                    sequence.pageTable(part.past() + part.rows()),
+                    sequence.pageTable(part.past() + part.rows() + further),
                     sequence.slot,
                     sequence.history(part.past())));
         }

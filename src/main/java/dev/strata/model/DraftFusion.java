@@ -6,6 +6,7 @@ import dev.strata.device.HostTensor;
 import dev.strata.device.Ops;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
+import org.jspecify.annotations.Nullable;
 
 /** The draft layer's input: projections of the normed embedding and of the normed state, added, for every residual stream. */
 final class DraftFusion {
@@ -75,12 +76,20 @@ final class DraftFusion {
         return new DraftFusion(workspace, weights, layer, sizes, own, embedding, state, hiddenNorm);
     }
 
-    /** out stream s = We norm(E[token]) + Wh norm(source)_s. */
-    void forward(Batch batch, Tensor source, Tensor out) {
+    /**
+     * out stream s = We norm(E[token]) + Wh norm(source)_s.
+     *
+     * @param tokens ids on the backend that take the place of the batch's
+     */
+    void forward(Batch batch, @Nullable Tensor tokens, Tensor source, Tensor out) {
         int rows = batch.rows();
         Tensor e = embedded.rows(rows);
         Tensor h = normed.rows(rows);
-        ops.embed(table, batch, e);
+        if (tokens == null) {
+            ops.embed(table, batch, e);
+        } else {
+            ops.embed(table, tokens, e);
+        }
         ops.rmsNorm(e, embeddingNorm, e.columns(), epsilon, e);
         ops.rmsNorm(source, hiddenNorm, hiddenGroup, epsilon, h);
         ops.matmul(embeddingProjection, e, projected.rows(rows));

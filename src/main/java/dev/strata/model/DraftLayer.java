@@ -4,6 +4,7 @@ import dev.strata.device.Batch;
 import dev.strata.device.LayerState;
 import dev.strata.device.Tensor;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** A family's draft (MTP) layer: fuses a state with the token that follows it and predicts the token after. */
 interface DraftLayer {
@@ -15,8 +16,13 @@ interface DraftLayer {
         return Math.min(MAX_ROWS, workspace.maxRows());
     }
 
-    /** Issues the operations; {@code source} [rows, state columns] holds the states to fuse. */
-    void forward(Batch batch, Tensor source);
+    /**
+     * Issues the operations.
+     *
+     * @param tokens int32 ids [rows, 1] on the backend that take the place of the batch's, which are not known to the host then
+     * @param source [rows, state columns], the states to fuse; may be {@link #state}
+     */
+    void forward(Batch batch, @Nullable Tensor tokens, Tensor source);
 
     /** What further drafts fuse, of the rows of the last pass. */
     Tensor state();

@@ -9,29 +9,37 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Runs a draft layer over any number of rows. The states of the rows whose logits were asked for are kept before those of the
- * trunk, so that the next call can continue from them.
+ * Runs a draft layer: over any number of rows that follow the trunk's, and on from there with the likeliest tokens that it finds itself. Those
+ * stay on the backend until the last one is made.
  */
 final class Drafts {
-    /** Rows whose states are kept from one call to the next. */
-    static final int KEPT = 256;
+    private static final String[] FURTHER = new String[DraftedTokens.MOST];
+
+    static {
+        Arrays.setAll(FURTHER, draft -> "draft " + (draft + 1));
+    }
 
     private final Ops ops;
     private final DraftLayer layer;
     private final OutputHead head;
-    private final Tensor fusable;
+    private final Tensor trunk;
     private final Tensor source;
-    private int[] kept = {};
+    private final Tensor lastStates;
+    private final Tensor lastHidden;
+    private final Tensor found;
 
-    /**
-     * @param fusable {@value #KEPT} rows for the states of drafts, then those of the trunk [maxRows, state columns]
-     */
-    Drafts(Workspace workspace, DraftLayer layer, OutputHead head, Tensor fusable) {
+    /** @param trunk states of the trunk, [maxRows, state columns] */
+    Drafts(Workspace workspace, DraftLayer layer, OutputHead head, Tensor trunk) {
         this.ops = workspace.backend().ops();
         this.layer = layer;
         this.head = head;
-        this.fusable = fusable;
-        this.source = workspace.tensor("draft source", DraftLayer.rows(workspace), fusable.columns());
+        this.trunk = trunk;
+        this.source = workspace.tensor("draft source", DraftLayer.rows(workspace), trunk.columns());
+        int most = DraftedTokens.MOST_SEGMENTS;
+        this.lastStates = workspace.tensor("last draft states", most, trunk.columns());
+        this.lastHidden =
+                workspace.tensor("last hidden draft states", most, layer.hidden().columns());
+        this.found = workspace.tensor("drafts", DraftedTokens.WORDS, 1);
     }
 
     List<LayerState> states() {
@@ -48,14 +56,6 @@ final class Drafts {
      * @param meanwhile as {@link Model#meanwhile}
      */
     void run(Batch batch, int[] sourceRow, int[] logitRows, MemorySegment logits, Runnable meanwhile) {
-        if (logitRows.length > KEPT) {
-            throw new IllegalArgumentException(
-                    "logits of " + logitRows.length + " draft rows; at most " + KEPT + " at a time");
-        }
-        int[] rows = fusableRows(sourceRow);
-        if (batch.rows() > source.rows() && Arrays.stream(sourceRow).anyMatch(row -> row < 0)) {
-            throw new IllegalArgumentException("a call of " + batch.rows() + " rows cannot continue drafts");
-        }
         int done = 0;
         for (int from = 0; from < batch.rows(); from += source.rows()) {
             int to = Math.min(batch.rows(), from + source.rows());
@@ -63,36 +63,22 @@ final class Drafts {
             long rowBytes = 4L * head.vocabulary();
             part(
                     BatchParts.of(batch, from, to),
-                    Arrays.copyOfRange(rows, from, to),
+                    Arrays.copyOfRange(sourceRow, from, to),
                     wanted,
-                    done,
                     logits.asSlice(done * rowBytes, wanted.length * rowBytes),
                     meanwhile);
             done += wanted.length;
         }
-        kept = logitRows.clone();
     }
 
-    private void part(
-            Batch batch, int[] rows, int[] wanted, int keptBefore, MemorySegment logits, Runnable meanwhile) {
+    private void part(Batch batch, int[] rows, int[] wanted, MemorySegment logits, Runnable meanwhile) {
         Tensor input = source.rows(batch.rows());
-        ops.gatherRows(fusable, rows, input);
-        boolean whole = head.takesAll(wanted, batch.rows());
-        ops.pass(whole ? "draft with logits" : "draft", batch, () -> {
-            layer.forward(batch, input);
-            if (whole) {
-                head.all(layer.hidden().rows(batch.rows()));
-            }
-        });
+        ops.gatherRows(trunk, rows, input);
+        ops.pass("draft", batch, () -> layer.forward(batch, null, input));
         if (wanted.length > 0) {
-            ops.gatherRows(layer.state(), wanted, fusable.rows(keptBefore, wanted.length));
             meanwhile.run();
         }
-        if (whole) {
-            head.read(batch.rows(), logits);
-        } else {
-            head.some(layer.hidden(), wanted, logits);
-        }
+        head.some(layer.hidden(), wanted, logits);
     }
 
     private static int[] within(int[] rows, int from, int to) {
@@ -102,20 +88,94 @@ final class Drafts {
                 .toArray();
     }
 
-    /** Trunk rows as they are; draft rows by their place among the kept ones. */
-    private int[] fusableRows(int[] sourceRow) {
-        int[] rows = new int[sourceRow.length];
-        for (int i = 0; i < rows.length; i++) {
-            rows[i] = KEPT + sourceRow[i];
-            if (sourceRow[i] < 0) {
-                int place = Arrays.binarySearch(kept, -1 - sourceRow[i]);
-                if (place < 0) {
-                    throw new IllegalArgumentException("draft row " + (-1 - sourceRow[i])
-                            + " cannot be continued: the last draft call gave no logits of it");
+    /**
+     * As {@link Model#draftAhead}.
+     *
+     * @param meanwhile as {@link Model#meanwhile}
+     */
+    void ahead(Batch batch, int[] sourceRow, int most, float least, DraftedTokens drafted, Runnable meanwhile) {
+        int segments = batch.segments().size();
+        if (segments > DraftedTokens.MOST_SEGMENTS || most < 1 || most > DraftedTokens.MOST) {
+            throw new IllegalArgumentException(most + " drafts for " + segments + " sequences; at most "
+                    + DraftedTokens.MOST + " for " + DraftedTokens.MOST_SEGMENTS);
+        }
+        Batch ends = batch;
+        int[] rows = sourceRow;
+        if (batch.rows() > segments * Batch.MAX_WINDOW) {
+            rows = followLeading(batch, sourceRow);
+            ends = BatchParts.last(batch);
+        }
+        first(ends, rows);
+        int made = 1;
+        for (int queued = ops.queuesPasses() ? most : 1; made < queued; made++) {
+            further(BatchParts.behind(ends, made), made);
+        }
+        meanwhile.run();
+        read(drafted, made);
+        while (made < most && anyLikely(drafted, segments, least)) {
+            further(BatchParts.behind(ends, made), made);
+            read(drafted, ++made);
+        }
+    }
+
+    /** Shows the layer all rows but the last ones, whose source rows are returned: what remains is short enough to be captured. */
+    private int[] followLeading(Batch batch, int[] sourceRow) {
+        int[] last = batch.lastRows();
+        Batch leading = BatchParts.leading(batch);
+        if (leading != null) {
+            int[] rows = new int[leading.rows()];
+            int next = 0;
+            int segment = 0;
+            for (int row = 0; row < sourceRow.length; row++) {
+                if (row == last[segment]) {
+                    segment++;
+                } else {
+                    rows[next++] = sourceRow[row];
                 }
-                rows[i] = place;
+            }
+            run(leading, rows, new int[0], MemorySegment.NULL, () -> {});
+        }
+        return BatchParts.select(sourceRow, last);
+    }
+
+    private void first(Batch batch, int[] rows) {
+        int segments = batch.segments().size();
+        Tensor input = source.rows(batch.rows());
+        ops.gatherRows(trunk, rows, input);
+        ops.pass(FURTHER[0], batch, () -> {
+            layer.forward(batch, null, input);
+            ops.lastRows(layer.state(), batch, lastStates.rows(segments));
+            ops.lastRows(layer.hidden(), batch, lastHidden.rows(segments));
+            find(lastHidden.rows(segments), 0);
+        });
+    }
+
+    private void further(Batch batch, int draft) {
+        int segments = batch.rows();
+        Tensor state = draft == 1 ? lastStates : layer.state();
+        ops.pass(FURTHER[draft], batch, () -> {
+            layer.forward(batch, found.rows(DraftedTokens.tokenAt(draft - 1), segments), state.rows(segments));
+            find(layer.hidden().rows(segments), draft);
+        });
+    }
+
+    private void find(Tensor hidden, int draft) {
+        head.likeliest(
+                hidden,
+                found.rows(DraftedTokens.tokenAt(draft), hidden.rows()),
+                found.rows(DraftedTokens.probabilityAt(draft), hidden.rows()));
+    }
+
+    private void read(DraftedTokens drafted, int made) {
+        ops.read(found, drafted.words(made));
+    }
+
+    private static boolean anyLikely(DraftedTokens drafted, int segments, float least) {
+        for (int segment = 0; segment < segments; segment++) {
+            if (drafted.probability(segment, drafted.made() - 1) >= least) {
+                return true;
             }
         }
-        return rows;
+        return false;
     }
 }

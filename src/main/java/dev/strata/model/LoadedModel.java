@@ -156,13 +156,30 @@ final class LoadedModel implements Model {
 
     @Override
     public void draft(Batch batch, int[] sourceRow, int[] logitRows, MemorySegment logits) {
+        Drafts layer = draftLayer();
+        checkRows(batch);
+        layer.run(batch, sourceRow, logitRows, logits, meanwhile);
+        checkFinite(layer.head(), logitRows.length, logits);
+    }
+
+    @Override
+    public void draftAhead(Batch batch, int[] sourceRow, int most, float least, DraftedTokens drafted) {
+        Drafts layer = draftLayer();
+        checkRows(batch);
+        layer.ahead(batch, sourceRow, most, least, drafted, meanwhile);
+        for (int segment = 0; segment < batch.segments().size(); segment++) {
+            if (Float.isNaN(drafted.probability(segment, 0))) {
+                throw NonFiniteWeights.explain(files);
+            }
+        }
+    }
+
+    private Drafts draftLayer() {
         Drafts layer = drafts;
         if (layer == null) {
             throw new IllegalStateException(config.name() + " was loaded without a draft layer");
         }
-        checkRows(batch);
-        layer.run(batch, sourceRow, logitRows, logits, meanwhile);
-        checkFinite(layer.head(), logitRows.length, logits);
+        return layer;
     }
 
     @Override

@@ -104,11 +104,19 @@ public interface Model extends AutoCloseable {
     /**
      * Runs the draft layer (MTP) over rows whose next tokens are known and gives logits for the token after that.
      *
-     * <p>Row r of the batch fuses the trunk's residual state of row {@code sourceRow[r]} of the last {@link #forward} (or, for values
-     * below zero, the draft layer's own output row {@code -1 - sourceRow[r]} of the last draft call, one of its {@code logitRows}) with the embedding of
+     * <p>Row r of the batch fuses the trunk's residual state of row {@code sourceRow[r]} of the last {@link #forward} with the embedding of
      * {@code batch.tokens()[r]}, the token that follows it. Positions are those of the source rows.
      */
     void draft(Batch batch, int[] sourceRow, int[] logitRows, MemorySegment logits);
+
+    /**
+     * Runs the draft layer as {@link #draft} does and goes on behind the last row of every segment: each draft is the likeliest token, which
+     * the layer reads with its own state of the draft before.
+     *
+     * @param most drafts wanted; the pages of every segment reach {@code most - 1} positions behind its rows
+     * @param least drafting may end early when no segment's last draft has this probability; unlikely drafts are given all the same
+     */
+    void draftAhead(Batch batch, int[] sourceRow, int most, float least, DraftedTokens drafted);
 
     @Override
     void close();

@@ -101,10 +101,7 @@ public final class ModelLoader {
         boolean drafts = options.draftLayer() && config.draftLayers() > 0;
         Hyperparameters.Hyper hyper = sizes.hyper();
         int columns = hyper == null ? hidden : hyper.streams() * hidden;
-        // The states of the last drafts, then the trunk's.
-        int kept = drafts ? Drafts.KEPT : 0;
-        Tensor fusable = workspace.tensor("states", kept + options.maxRows(), columns);
-        Tensor trunkState = fusable.rows(kept, options.maxRows());
+        Tensor trunkState = workspace.tensor("states", columns);
         Trunk trunk = hyper == null
                 ? new PlainTrunk(factory, embedding, trunkState)
                 : new WideTrunk(factory, hyper, embedding, ngram(factory, hyper, table), trunkState);
@@ -114,7 +111,7 @@ public final class ModelLoader {
         DraftLayer draft =
                 hyper == null ? new PlainDraft(factory, embedding) : new WideDraft(factory, hyper, embedding);
         return new LoadedModel(
-                files, factory, closer, trunk, head, new Drafts(workspace, draft, draftHead(factory, head), fusable));
+                files, factory, closer, trunk, head, new Drafts(workspace, draft, draftHead(factory, head), trunkState));
     }
 
     private static @Nullable NgramBlock ngram(

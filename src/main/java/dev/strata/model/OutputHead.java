@@ -73,6 +73,12 @@ final class OutputHead {
         ops.pick(logits.rows(rows), wanted.rows(rows), results.rows(rows));
     }
 
+    /** Issues the product for all rows of {@code hidden} and finds their likeliest tokens; may be part of a captured pass. */
+    void likeliest(Tensor hidden, Tensor tokens, Tensor probabilities) {
+        all(hidden);
+        ops.likeliest(logits.rows(hidden.rows()), tokens, probabilities);
+    }
+
     /** Reads what {@link #pick} found out. */
     void readPicks(int rows, MemorySegment target) {
         if (picks != null) {

@@ -7,6 +7,7 @@ import dev.strata.device.Ops;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The draft layer of Qwen3-Next, 3.5 and 3.6: fused input, one attention layer with its own experts, its own final norm. */
 final class PlainDraft implements DraftLayer {
@@ -39,9 +40,9 @@ final class PlainDraft implements DraftLayer {
     }
 
     @Override
-    public void forward(Batch batch, Tensor source) {
+    public void forward(Batch batch, @Nullable Tensor tokens, Tensor source) {
         Tensor x = residual.rows(batch.rows());
-        fusion.forward(batch, source, x);
+        fusion.forward(batch, tokens, source, x);
         layer.forward(x, batch);
         ops.rmsNorm(x, finalNorm, x.columns(), epsilon, hidden.rows(batch.rows()));
     }

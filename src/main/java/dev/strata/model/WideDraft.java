@@ -5,6 +5,7 @@ import dev.strata.device.LayerState;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The draft layer of {@code qwen4_exp}: every residual stream of the trunk, normed and projected, plus the projected embedding; one
@@ -45,9 +46,9 @@ final class WideDraft implements DraftLayer {
     }
 
     @Override
-    public void forward(Batch batch, Tensor source) {
+    public void forward(Batch batch, @Nullable Tensor tokens, Tensor source) {
         Tensor streamRows = residual.rows(batch.rows());
-        fusion.forward(batch, source, streamRows);
+        fusion.forward(batch, tokens, source, streamRows);
         layer.forward(streamRows, batch);
         last.mix(streamRows, hidden.rows(batch.rows()));
     }

@@ -1,5 +1,6 @@
 package dev.strata.sampling;
 
+import dev.strata.device.Exponential;
 import java.util.Arrays;
 
 /**

@@ -3,6 +3,7 @@ package dev.strata.device;
 import dev.strata.device.OpCase.Kind;
 import dev.strata.format.QuantType;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /** Embedding, norms, and operations that move or add rows. */
@@ -23,6 +24,10 @@ final class RowCases {
             cases.add(repeat(rows, 33, 1));
             cases.add(repeat(rows, 64, 4));
             cases.add(gather(rows, 65));
+        }
+        cases.add(lastRows(65));
+        for (int vocabulary : new int[] {50, 1500, 40001}) {
+            cases.add(likeliest(vocabulary, 3));
         }
         for (QuantType type : ProductCases.TYPES) {
             cases.add(embed(type));
@@ -86,6 +91,39 @@ final class RowCases {
             Tensor out = f.output(rows, columns);
             f.ops().gatherRows(in, picks, out);
             return new float[][] {f.read(out)};
+        });
+    }
+
+    private static OpCase lastRows(int columns) {
+        return new OpCase("last rows of " + columns, Kind.EXACT, f -> {
+            List<Batch.Segment> segments =
+                    List.of(OpFixture.segment(0, 3, 5, 0), OpFixture.segment(3, 1, 0, 1), OpFixture.segment(4, 7, 2, 2));
+            Batch batch = new Batch(new int[11], segments, false);
+            Tensor out = f.output(3, columns);
+            f.ops().lastRows(f.inputView(11, columns), batch, out);
+            return new float[][] {f.read(out)};
+        });
+    }
+
+    /** Logits with ties and, in the last row, one that is no number; the tokens found are embedded. */
+    private static OpCase likeliest(int vocabulary, int rows) {
+        return new OpCase("likeliest of " + vocabulary, Kind.FLOAT, f -> {
+            Tensor logits = f.input(rows, vocabulary, 2);
+            float[] values = f.read(logits);
+            for (int i = 0; i < values.length; i++) {
+                values[i] = Math.round(values[i] * 8) / 8f;
+            }
+            values[values.length - 5] = Float.NaN;
+            f.write(logits, values);
+            Tensor tokens = f.output(rows, 1);
+            Tensor probabilities = f.output(rows, 1);
+            f.ops().likeliest(logits, tokens, probabilities);
+            Tensor embedded = f.output(rows - 1, 64);
+            f.ops().embed(f.weight(QuantType.Q8_0, vocabulary, 64), tokens.rows(rows - 1), embedded);
+            float[] found = f.read(probabilities);
+            return new float[][] {
+                f.read(embedded), Arrays.copyOf(found, rows - 1), {Float.isNaN(found[rows - 1]) ? 1 : 0}
+            };
         });
     }
 }

@@ -1,6 +1,7 @@
 package dev.strata.engine;
 
 import dev.strata.device.Batch;
+import dev.strata.model.DraftedTokens;
 import dev.strata.model.Model;
 import dev.strata.model.ModelConfig;
 import dev.strata.model.ModelConfig.Architecture;
@@ -36,7 +37,6 @@ final class FakeModel implements Model {
     /** A permit for every time that all prompts had been read. */
     final Semaphore promptsFinished = new Semaphore(0);
 
-    int draftCalls;
     /** Answers get this many tokens, counted from where the last prompt part ended, before the end token; negative: never. */
     int endAfter = -1;
     /** Called before each pass. */
@@ -53,7 +53,6 @@ final class FakeModel implements Model {
     boolean closed;
     private Batch last = new Batch(new int[0], List.of(), false);
     private long[] rowHashes = new long[0];
-    private long[] draftHashes = new long[0];
 
     @Nullable
     Integer constant;
@@ -271,39 +270,41 @@ final class FakeModel implements Model {
         return drafts;
     }
 
-    /** Right in four of five cases. */
     @Override
     public void draft(Batch batch, int[] sourceRow, int[] logitRows, MemorySegment logits) {
-        draftCalls++;
+        follow(batch, sourceRow);
+    }
+
+    /** Right in four of five cases. */
+    @Override
+    public void draftAhead(Batch batch, int[] sourceRow, int most, float least, DraftedTokens drafted) {
+        long[] hashes = follow(batch, sourceRow);
+        int[] last = batch.lastRows();
+        for (int draft = 0; draft < most; draft++) {
+            for (int segment = 0; segment < last.length; segment++) {
+                long hash = hashes[last[segment]];
+                boolean wrong = Long.remainderUnsigned(hash, 5) == 0;
+                int token = wrong ? 2 + (next(hash) - 1) % (VOCABULARY - 2) : next(hash);
+                drafted.set(segment, draft, token, 0.96f);
+                hashes[last[segment]] = step(hash, token);
+            }
+        }
+    }
+
+    private long[] follow(Batch batch, int[] sourceRow) {
         long[] hashes = new long[batch.rows()];
         for (Batch.Segment segment : batch.segments()) {
             for (int i = 0; i < segment.rows(); i++) {
                 int row = segment.firstRow() + i;
-                long source = sourceRow[row] >= 0 ? rowHashes[sourceRow[row]] : draftHashes[-1 - sourceRow[row]];
-                hashes[row] = step(source, batch.tokens()[row]);
-                if (sourceRow[row] >= 0 && position(last, sourceRow[row]) != segment.past() + i) {
+                hashes[row] = step(rowHashes[sourceRow[row]], batch.tokens()[row]);
+                if (position(last, sourceRow[row]) != segment.past() + i) {
                     throw new AssertionError("a draft row has another position than its source row");
                 }
             }
         }
-        for (int i = 0; i < logitRows.length; i++) {
-            long hash = hashes[logitRows[i]];
-            boolean wrong = Long.remainderUnsigned(hash, 5) == 0;
-            MemorySegment.copy(
-                    row(wrong ? 2 + (next(hash) - 1) % (VOCABULARY - 2) : next(hash)),
-                    0,
-                    logits,
-                    4L * i * VOCABULARY,
-                    4L * VOCABULARY);
-        }
-        draftHashes = hashes;
+        return hashes;
     }
 
-    private static MemorySegment row(int best) {
-        float[] row = new float[VOCABULARY];
-        row[best] = 8;
-        return MemorySegment.ofArray(row);
-    }
 
     List<Integer> rowsOfPasses() {
         List<Integer> rows = new ArrayList<>();

@@ -19,10 +19,9 @@ final class DraftingRunner {
     private final int[] pages;
     private int[] tokens = {};
     private int pending;
-    /** First draft for the token after {@code pending}. */
-    private float[] nextDraft = {};
-
-    private int nextDraftRow;
+    private final DraftedTokens drafted = new DraftedTokens();
+    private final int[] drafts = new int[Batch.MAX_WINDOW];
+    private int draftCount;
 
     /**
      * @param most drafts of one pass
@@ -50,12 +49,9 @@ final class DraftingRunner {
 
     /** One verify pass: the accepted drafts and the token after them. */
     List<Integer> step() {
-        List<Integer> drafts = draft();
-        int[] window = new int[drafts.size() + 1];
+        int[] window = new int[draftCount + 1];
         window[0] = pending;
-        for (int i = 0; i < drafts.size(); i++) {
-            window[i + 1] = drafts.get(i);
-        }
+        System.arraycopy(drafts, 0, window, 1, draftCount);
         Batch batch = batch(window, tokens.length, true);
         float[][] logits = forward(batch, IntStream.range(0, window.length).toArray());
         List<Integer> emitted = new ArrayList<>();
@@ -73,48 +69,17 @@ final class DraftingRunner {
         return emitted;
     }
 
-    /** Shows the draft layer the trunk's states from position {@code past} on with the tokens that follow them. */
+    /** Shows the draft layer the trunk's states from position {@code past} on with the tokens that follow them, and takes its drafts. */
     private void follow(int past, int[] following) {
         int[] rows = IntStream.range(0, following.length).toArray();
-        int last = following.length - 1;
-        nextDraft = draftPass(batch(following, past, false), rows, last);
-        nextDraftRow = last;
-    }
-
-    private List<Integer> draft() {
-        List<Integer> drafts = new ArrayList<>();
-        float[] logits = nextDraft;
-        int row = nextDraftRow;
-        int position = tokens.length;
-        while (true) {
-            int token = Logits.argmax(logits);
-            if (probability(logits, token) < threshold) {
-                return drafts;
+        model.draftAhead(batch(following, past, false), rows, most, (float) threshold, drafted);
+        draftCount = 0;
+        while (draftCount < drafted.made() && drafted.probability(0, draftCount) >= threshold) {
+            drafts[draftCount] = drafted.token(0, draftCount);
+            draftCount++;
+            if (drafts[draftCount - 1] == end) {
+                return;
             }
-            drafts.add(token);
-            if (drafts.size() == most || token == end) {
-                return drafts;
-            }
-            logits = draftPass(batch(new int[] {token}, position, false), new int[] {-1 - row}, 0);
-            row = 0;
-            position++;
-        }
-    }
-
-    private static double probability(float[] logits, int token) {
-        double sum = 0;
-        for (float logit : logits) {
-            sum += Math.exp((double) logit - logits[token]);
-        }
-        return 1 / sum;
-    }
-
-    private float[] draftPass(Batch batch, int[] sources, int logitRow) {
-        int vocabulary = model.config().vocabulary();
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment logits = arena.allocate(4L * vocabulary, 64);
-            model.draft(batch, sources, new int[] {logitRow}, logits);
-            return logits.toArray(JAVA_FLOAT);
         }
     }
 

@@ -2,10 +2,16 @@ package dev.strata.model;
 
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.strata.cuda.Cards;
+import dev.strata.cuda.CudaBackend;
+import dev.strata.cuda.CudaOptions;
+import dev.strata.cuda.Precision;
+import dev.strata.device.Backend;
 import dev.strata.device.Batch;
 import dev.strata.device.KvFormat;
 import dev.strata.device.reference.ReferenceBackend;
@@ -62,7 +68,7 @@ class PlainDraftTest {
         following[PROMPT.length - 1] = 91;
         float[] hidden = new float[PROMPT.length * HIDDEN];
         float[][] drafts;
-        float[] chained;
+        DraftedTokens chain = new DraftedTokens();
         try (ModelFiles files = ModelFileOpener.open(tensors.write(folder.resolve("whole"), ORIGINAL));
                 ReferenceBackend backend = ReferenceBackend.create(1);
                 Model model = ModelLoader.load(files, backend, OPTIONS);
@@ -76,17 +82,24 @@ class PlainDraftTest {
             MemorySegment logits = arena.allocate(4L * 256 * PROMPT.length);
             model.draft(batch(following, 0), rows, rows, logits);
             drafts = LogitsRunner.split(logits, PROMPT.length, 256);
-            model.draft(batch(new int[] {33}, PROMPT.length), new int[] {-PROMPT.length}, new int[] {0}, logits);
-            chained = LogitsRunner.split(logits, 1, 256)[0];
+            model.draftAhead(batch(following, 0), rows, 3, 0, chain);
         }
         float[][] expected = alone(following, hidden);
         for (int i = 0; i < drafts.length; i++) {
             assertArrayEquals(expected[i], drafts[i], 3e-5f, "draft " + i);
         }
-        assertFalse(Arrays.equals(chained, drafts[PROMPT.length - 1]));
+        float[] last = drafts[PROMPT.length - 1];
+        int token = Logits.argmax(last);
+        double sum = 0;
+        for (float logit : last) {
+            sum += Math.exp(logit - last[token]);
+        }
+        assertEquals(3, chain.made());
+        assertEquals(token, chain.token(0, 0));
+        assertEquals(1 / sum, chain.probability(0, 0), 1e-4);
     }
 
-    /** Calls longer than the draft layer's buffers are cut; the states of all rows with logits can be continued. */
+    /** Calls longer than the draft layer's buffers are cut; drafts are the same however the rows before came. */
     @Test
     void longCallsGiveWhatShortOnesGive() throws IOException {
         int rows = DraftLayer.MAX_ROWS + 44;
@@ -101,13 +114,8 @@ class PlainDraftTest {
             MemorySegment logits = arena.allocate(4L * 256 * wanted.length);
             model.draft(batch(following, 0), IntStream.range(0, rows).toArray(), wanted, logits);
             float[][] atOnce = LogitsRunner.split(logits, wanted.length, 256);
-            int[] next = {1, 2};
-            int[] sources = {-1 - wanted[1], -1 - wanted[3]};
-            model.draft(batch(next, rows), sources, new int[] {0, 1}, logits);
-            float[][] continued = LogitsRunner.split(logits, 2, 256);
-            assertThrows(
-                    IllegalArgumentException.class,
-                    () -> model.draft(batch(next, rows), new int[] {-1 - 9, 0}, new int[0], logits));
+            DraftedTokens behindAll = new DraftedTokens();
+            model.draftAhead(batch(following, 0), IntStream.range(0, rows).toArray(), 4, 0, behindAll);
 
             float[][] piecewise = new float[wanted.length][];
             for (int i = 0, from = 0; i < wanted.length; from = wanted[i++] + 1) {
@@ -117,12 +125,89 @@ class PlainDraftTest {
                 piecewise[i] = LogitsRunner.split(logits, 1, 256)[0];
             }
             assertArrayEquals(piecewise, atOnce);
-            model.draft(
-                    batch(new int[] {2}, rows), new int[] {-1 - (wanted[3] - wanted[2] - 1)}, new int[] {0}, logits);
-            float[] after = LogitsRunner.split(logits, 1, 256)[0];
-            assertFalse(Arrays.equals(after, atOnce[3]));
-            assertFalse(Arrays.equals(continued[0], continued[1]));
+            DraftedTokens behindFew = new DraftedTokens();
+            int[] end = Arrays.copyOfRange(following, rows - 3, rows);
+            model.draftAhead(batch(end, rows - 3), new int[] {rows - 3, rows - 2, rows - 1}, 4, 0, behindFew);
+            assertEquals(drafts(behindFew), drafts(behindAll));
+            assertEquals(Logits.argmax(atOnce[3]), behindAll.token(0, 0));
         }
+    }
+
+    /** Two sequences at once get the drafts that each gets alone, and drafting ends when none is likely enough. */
+    @Test
+    void severalSequencesAreDraftedAtOnce() throws IOException {
+        int[] both = new Random(5).ints(14, 0, 256).toArray();
+        int[] behind = new Random(6).ints(14, 0, 256).toArray();
+        List<String> alone = new ArrayList<>();
+        try (ModelFiles files = ModelFileOpener.open(tensors.write(folder.resolve("two"), ORIGINAL));
+                ReferenceBackend backend = ReferenceBackend.create(1);
+                Model model = ModelLoader.load(files, backend, new ModelOptions(16, 4, 2, KvFormat.F32, true))) {
+            model.clearSlot(0);
+            model.clearSlot(1);
+            Batch.Segment first = new Batch.Segment(0, 4, 0, new int[] {0, 1}, 0, new int[0]);
+            Batch.Segment second = new Batch.Segment(4, 10, 0, new int[] {2, 3}, 1, new int[0]);
+            model.forward(new Batch(both, List.of(first, second), false), new int[0], MemorySegment.NULL);
+            DraftedTokens drafted = new DraftedTokens();
+            int[] rows = IntStream.range(0, 14).toArray();
+            model.draftAhead(new Batch(behind, List.of(first, second), false), rows, 5, 0, drafted);
+            String together = drafts(drafted, 0) + drafts(drafted, 1);
+            model.draftAhead(
+                    new Batch(Arrays.copyOf(behind, 4), List.of(first), false), Arrays.copyOf(rows, 4), 5, 0, drafted);
+            alone.add(drafts(drafted, 0));
+            Batch.Segment moved = new Batch.Segment(0, 10, 0, new int[] {2, 3}, 1, new int[0]);
+            Batch tail = new Batch(Arrays.copyOfRange(behind, 4, 14), List.of(moved), false);
+            model.draftAhead(tail, Arrays.copyOfRange(rows, 4, 14), 5, 0, drafted);
+            alone.add(drafts(drafted, 0));
+            assertEquals(String.join("", alone), together);
+            model.draftAhead(tail, Arrays.copyOfRange(rows, 4, 14), 5, 1.01f, drafted);
+            assertEquals(1, drafted.made());
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> model.draftAhead(tail, rows, DraftedTokens.MOST + 1, 0, drafted));
+        }
+    }
+
+    /** Drafts that stay on the card from one to the next, issued, captured and replayed, are those of the reference. */
+    @Test
+    void cardMakesTheSameDrafts() throws IOException {
+        int[] text = new Random(5).ints(7, 0, 256).toArray();
+        int[] behind = new Random(6).ints(7, 0, 256).toArray();
+        List<String> found = new ArrayList<>();
+        try (ModelFiles files = ModelFileOpener.open(tensors.write(folder.resolve("card"), ORIGINAL));
+                CudaBackend card = Cards.open(CudaOptions.defaults().withPrecision(Precision.F32));
+                ReferenceBackend reference = ReferenceBackend.create(1)) {
+            for (Backend backend : List.of(reference, card)) {
+                try (Model model = ModelLoader.load(files, backend, OPTIONS)) {
+                    model.clearSlot(0);
+                    model.forward(batch(text, 0), new int[0], MemorySegment.NULL);
+                    for (int i = 0; i < 4; i++) {
+                        DraftedTokens drafted = new DraftedTokens();
+                        model.draftAhead(batch(behind, 0), IntStream.range(0, 7).toArray(), 5, 0, drafted);
+                        assertEquals(5, drafted.made());
+                        found.add(tokens(drafted));
+                    }
+                }
+            }
+        }
+        assertEquals(1, found.stream().distinct().count(), found.toString());
+    }
+
+    private static String tokens(DraftedTokens drafted) {
+        return IntStream.range(0, drafted.made())
+                .mapToObj(i -> drafted.token(0, i))
+                .toList()
+                .toString();
+    }
+
+    private static String drafts(DraftedTokens drafted) {
+        return drafts(drafted, 0);
+    }
+
+    private static String drafts(DraftedTokens drafted, int segment) {
+        return IntStream.range(0, drafted.made())
+                .mapToObj(i -> drafted.token(segment, i) + " at " + Math.round(1e3 * drafted.probability(segment, i)))
+                .toList()
+                .toString();
     }
 
     /** Logits of a model whose token i is the fused input of row i. */

@@ -8,6 +8,7 @@ import dev.strata.device.ExpertLayer;
 import dev.strata.device.HyperWeights;
 import dev.strata.device.IndexerShape;
 import dev.strata.device.LayerState;
+import dev.strata.device.Likeliest;
 import dev.strata.device.NgramWeights;
 import dev.strata.device.Ops;
 import dev.strata.device.RouterShape;
@@ -27,6 +28,7 @@ final class ReferenceOps implements Ops {
     private final Products products;
     private final ExpertMlp experts;
     private final HyperConnection hyper;
+    private final Likeliest likeliest = new Likeliest();
     private final List<HeldWindow> held = new ArrayList<>();
 
     ReferenceOps(Workers workers) {
@@ -193,6 +195,11 @@ final class ReferenceOps implements Ops {
     @Override
     public void ngram(NgramWeights weights, Tensor embedding, Tensor residual, LayerState.Ngram state, Batch batch) {
         new NgramLayer(weights, products).run(embedding, residual, (NgramState) state, batch, held);
+    }
+
+    @Override
+    public void likeliest(Tensor logits, Tensor tokens, Tensor probabilities) {
+        likeliest.all(logits, tokens, probabilities);
     }
 
     @Override

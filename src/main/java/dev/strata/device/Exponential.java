@@ -1,9 +1,9 @@
-package dev.strata.sampling;
+package dev.strata.device;
 
 /** e to the power of many float32 values at once, in additions and products alone, so that the compiler can work on several at a time. */
-final class Exponential {
+public final class Exponential {
     /** Values further below give what this gives: next to nothing. */
-    static final float LEAST = -31;
+    public static final float LEAST = -31;
 
     private Exponential() {}
 
@@ -12,7 +12,7 @@ final class Exponential {
      *
      * <p>Taylor's polynomial of degree 7 of e^(x / 64), which is then squared six times.
      */
-    static void below(float[] values, float best, float scale, float[] into) {
+    public static void below(float[] values, float best, float scale, float[] into) {
         for (int i = 0; i < values.length; i++) {
             float x = Math.max((values[i] - best) * scale, LEAST) * (1f / 64);
             float power = 1f / 5040;
