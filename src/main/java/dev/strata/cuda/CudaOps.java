@@ -507,6 +507,14 @@ final class CudaOps implements Ops, AutoCloseable {
     }
 
     @Override
+    public void awaitInput(Tensor target) {
+        if (target.rows() >= UPLOADED_ROWS) {
+            device.attach();
+            uploads.open(target.address());
+        }
+    }
+
+    @Override
     public void read(Tensor source, MemorySegment target) {
         passes.leaveProcessor();
         device.attach();

@@ -30,12 +30,8 @@ final class Uploads implements AutoCloseable {
 
     /** Copies {@code source}, which may change when this returns; what is queued on the stream of passes from now on finds it. */
     void write(MemorySegment source, long target) {
-        CudaStream own = open();
-        CudaEvent free = java.util.Objects.requireNonNull(consumed);
-        if (target != lastTarget || !read) {
-            free.record(compute);
-        }
-        own.waitFor(free);
+        CudaStream own = open(target);
+        own.waitFor(java.util.Objects.requireNonNull(consumed));
         for (long done = 0; done < source.byteSize(); done += PIECE_BYTES) {
             long bytes = Math.min(PIECE_BYTES, source.byteSize() - done);
             copied[next].synchronize();
@@ -47,8 +43,18 @@ final class Uploads implements AutoCloseable {
         CudaEvent there = java.util.Objects.requireNonNull(arrived);
         there.record(own);
         compute.waitFor(there);
-        lastTarget = target;
         read = false;
+    }
+
+    /** The memory at {@code target} may be written behind what is queued on the stream of passes so far, if not earlier. */
+    CudaStream open(long target) {
+        CudaStream own = open();
+        if (target != lastTarget || !read) {
+            java.util.Objects.requireNonNull(consumed).record(compute);
+            lastTarget = target;
+            read = true;
+        }
+        return own;
     }
 
     /** What was brought to {@code target} has been read by what is queued so far. */

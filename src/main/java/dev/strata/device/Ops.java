@@ -305,6 +305,9 @@ public interface Ops {
         write(source, target);
     }
 
+    /** The coming pass will call {@link #writeInput} for {@code target} on its way: it may happen from here on. */
+    default void awaitInput(Tensor target) {}
+
     /** Waits for all work and copies the tensor's values to {@code target}. */
     void read(Tensor source, MemorySegment target);
 }

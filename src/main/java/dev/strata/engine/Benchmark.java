@@ -93,9 +93,7 @@ public final class Benchmark {
     }
 
     private void read(int[] text, int prompt, int[] pages, MemorySegment logits) {
-        if (prompt > chunk) {
-            model.expect(text, chunk, prompt);
-        }
+        model.expect(text, 0, prompt);
         for (int past = 0; past < prompt; past += chunk) {
             int rows = Math.min(chunk, prompt - past);
             boolean last = past + rows == prompt;

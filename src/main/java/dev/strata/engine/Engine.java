@@ -138,6 +138,7 @@ public final class Engine implements InferenceService, AutoCloseable {
             throw Errors.busy(loop.waiting());
         }
         parts.counters().accepted.increment();
+        parts.notices().tokenized(choices.getFirst().request.prompt.tokens());
         parts.delivery().expect(choices.getFirst().request);
         loop.submit(choices);
         if (state == State.DEAD) {

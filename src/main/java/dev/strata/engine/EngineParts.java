@@ -62,6 +62,7 @@ final class EngineParts implements AutoCloseable {
     private final StepLoop loop;
     private final Watchdog watchdog;
     private final @Nullable SlotFiles slotFiles;
+    private final PromptNotices notices;
 
     private EngineParts(
             EngineOptions options,
@@ -72,8 +73,10 @@ final class EngineParts implements AutoCloseable {
             SequenceStore store,
             StepLoop loop,
             Watchdog watchdog,
-            @Nullable SlotFiles slotFiles) {
+            @Nullable SlotFiles slotFiles,
+            PromptNotices notices) {
         this.slotFiles = slotFiles;
+        this.notices = notices;
         this.options = options;
         this.scratch = scratch;
         this.counters = counters;
@@ -102,7 +105,7 @@ final class EngineParts implements AutoCloseable {
         Outcomes outcomes = new Outcomes(
                 text, delivery, model.meanwhile(delivery::flush), counters, settings.experts());
         Drafting drafting = new Drafting(model, passes, speculation, MOST_DRAFTING);
-        Stops stops = new Stops(recurrent, options.checkpointEvery());
+        Stops stops = new Stops(recurrent, Math.max(chunk, options.checkpointEvery()));
         Reading reading = new Reading(passes, store, outcomes, drafting, counters, scratch, text, stops, chunk, alone);
         Decoding decoding = new Decoding(model, passes, outcomes, drafting, counters, alone);
         StepLoop loop = new StepLoop(
@@ -127,7 +130,7 @@ final class EngineParts implements AutoCloseable {
                 () -> onStuck.accept("one step took more than " + settings.watchdogNanos() / 1_000_000_000 + " s"));
         SlotFolder folder = settings.slotFolder();
         SlotFiles slotFiles = folder == null ? null : new SlotFiles(folder, model, loop, store);
-        return new EngineParts(options, scratch, counters, delivery, passes, store, loop, watchdog, slotFiles);
+        return new EngineParts(options, scratch, counters, delivery, passes, store, loop, watchdog, slotFiles, new PromptNotices(model, chunk));
     }
 
     /** Whether states of a text are more than its keys and values. */
@@ -166,6 +169,10 @@ final class EngineParts implements AutoCloseable {
     @Nullable
     SlotFiles slotFiles() {
         return slotFiles;
+    }
+
+    PromptNotices notices() {
+        return notices;
     }
 
     EngineCounters counters() {

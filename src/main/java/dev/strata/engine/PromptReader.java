@@ -29,9 +29,8 @@ final class PromptReader {
         int[] pages = pages(length);
         model.clearSlot(0);
         long start = System.nanoTime();
-        if (length > chunk) {
-            model.expect(text, chunk, length);
-        }
+        model.request(text, Math.min(chunk, length));
+        model.expect(text, 0, length);
         for (int past = 0; past < length; past += chunk) {
             int rows = Math.min(chunk, length - past);
             int[] wanted = past + rows == length ? new int[] {rows - 1} : new int[0];

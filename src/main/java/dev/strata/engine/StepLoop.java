@@ -337,9 +337,7 @@ final class StepLoop implements Runnable {
         }
         store.begin(sequence, reuse && !PromptEcho.wanted(request));
         store.places().enter(sequence);
-        if (sequence.unread() > chunk) {
-            model.expect(sequence.tokens(), sequence.past + chunk, sequence.length());
-        }
+        model.expect(sequence.tokens(), sequence.past, sequence.length());
         if (!again) {
             counters.promptTokensReused.add(sequence.reused);
             if (request.cachedTokens < 0) {

@@ -183,6 +183,11 @@ final class LoadedModel implements Model {
     }
 
     @Override
+    public void request(int[] tokens, int count) {
+        trunk.request(tokens, count);
+    }
+
+    @Override
     public void expect(int[] tokens, int from, int to) {
         trunk.expect(tokens, from, to);
     }

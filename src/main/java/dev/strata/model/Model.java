@@ -66,6 +66,12 @@ public interface Model extends AutoCloseable {
      */
     default void expect(int[] tokens, int from, int to) {}
 
+    /**
+     * Tells that a text has come whose first {@code count} tokens will be read when its turn comes, so that what depends on its tokens alone
+     * can be fetched meanwhile. Unlike everything else here any thread may call it, also beside a pass; returns at once.
+     */
+    default void request(int[] tokens, int count) {}
+
     /** Zeroes the recurrent states of a slot: the start of a new sequence. */
     void clearSlot(int slot);
 

@@ -13,11 +13,11 @@ import java.lang.foreign.MemorySegment;
 /** The hashed n-gram layer: looks the rows of every token up on the host, the backend adds them to the residual streams. */
 final class NgramBlock {
     /** Rows of the smallest pass that is worth a hand-over to another thread. */
-    private static final int LEAST_AHEAD = 64;
+    static final int LEAST_AHEAD = 256;
 
     private final Ops ops;
     private final NgramWeights weights;
-    private final NgramHash hash;
+    private final NgramRows rows;
     private final NgramTable table;
     private final LayerState.Ngram state;
     private final Tensor embedding;
@@ -27,7 +27,7 @@ final class NgramBlock {
     private NgramBlock(
             Workspace workspace,
             NgramWeights weights,
-            NgramHash hash,
+            NgramRows rows,
             NgramTable table,
             LayerState.Ngram state,
             int columns,
@@ -35,7 +35,7 @@ final class NgramBlock {
             NgramAhead ahead) {
         this.ops = workspace.backend().ops();
         this.weights = weights;
-        this.hash = hash;
+        this.rows = rows;
         this.table = table;
         this.state = state;
         this.embedding = workspace.tensor("n-gram embedding", columns);
@@ -66,58 +66,51 @@ final class NgramBlock {
                 ngram.kernel(),
                 ngram.size(),
                 sizes.config().normEpsilon());
-        long bytes = 4L * options.maxRows() * ngram.columns();
+        NgramRows rows = new NgramRows(new NgramHash(
+                ngram.multipliers(), ngram.offsets(), ngram.sizes(), ngram.headsPerSize(), ngram.endToken()));
+        int most = options.maxRows();
+        long rowBytes = 4L * ngram.columns();
         return new NgramBlock(
                 workspace,
                 parameters,
-                new NgramHash(
-                        ngram.multipliers(), ngram.offsets(), ngram.sizes(), ngram.headsPerSize(), ngram.endToken()),
+                rows,
                 table,
                 backend.ngram(parameters, options.slots()),
                 ngram.columns(),
-                weights.arena().allocate(bytes, 64),
-                new NgramAhead(table, () -> weights.arena().allocate(bytes, 64)));
+                weights.arena().allocate(rowBytes * Math.min(most, LEAST_AHEAD), 64),
+                new NgramAhead(
+                        table, rows, LEAST_AHEAD, most, () -> weights.arena().allocate(rowBytes * (most + NgramAhead.SLACK), 64)));
     }
 
-    /** Reads the table rows of all tokens of the pass; comes before the operations of the pass. */
+    /**
+     * Sees to it that the table rows of all tokens of the pass come; is called before the operations of the pass. Few are read now, since
+     * such a pass may be a captured one; many on another thread, until the layer needs them.
+     */
     void prepare(Batch batch) {
-        int heads = hash.heads();
-        long[] rows = new long[batch.rows() * heads];
-        for (Batch.Segment segment : batch.segments()) {
-            int[] history = segment.history();
-            int known = Math.min(history.length, hash.historyTokens());
-            int[] tokens = new int[known + segment.rows()];
-            System.arraycopy(history, history.length - known, tokens, 0, known);
-            System.arraycopy(batch.tokens(), segment.firstRow(), tokens, known, segment.rows());
-            for (int i = 0; i < segment.rows(); i++) {
-                hash.rows(tokens, known + i, rows, (segment.firstRow() + i) * heads);
-            }
-        }
-        MemorySegment read = batch.rows() < LEAST_AHEAD ? null : ahead.take(rows);
-        if (read == null) {
-            table.read(rows, rows.length, staging);
-            read = staging;
-        }
-        Tensor target = embedding.rows(batch.rows());
-        ops.writeInput(read.asSlice(0, 4L * target.rows() * target.columns()), target);
         if (batch.rows() >= LEAST_AHEAD) {
-            ahead.start(this::rows, batch.rows());
+            ahead.begin(batch);
+            ops.awaitInput(embedding.rows(batch.rows()));
+            return;
+        }
+        long[] wanted = rows.of(batch);
+        table.read(wanted, wanted.length, staging);
+        bring(staging, batch);
+    }
+
+    private void bring(MemorySegment values, Batch batch) {
+        Tensor target = embedding.rows(batch.rows());
+        ops.writeInput(values.asSlice(0, 4L * target.rows() * target.columns()), target);
+    }
+
+    /** A text has come: its first {@code count} tokens will be read when its turn comes. Any thread. */
+    void request(int[] tokens, int count) {
+        if (count >= LEAST_AHEAD) {
+            ahead.request(tokens, count);
         }
     }
 
-    private long[] rows(int[] tokens, int from, int to) {
-        int heads = hash.heads();
-        long[] rows = new long[Math.max(0, to - from) * heads];
-        for (int position = from; position < to; position++) {
-            hash.rows(tokens, position, rows, (position - from) * heads);
-        }
-        return rows;
-    }
-
-    /** Lets the table fetch the rows of tokens that will be read soon. */
+    /** Positions of a text will be read soon. */
     void expect(int[] tokens, int from, int to) {
-        long[] rows = rows(tokens, from, to);
-        table.expect(rows, rows.length);
         ahead.expect(tokens, from, to);
     }
 
@@ -126,6 +119,10 @@ final class NgramBlock {
     }
 
     void forward(Tensor residual, Batch batch) {
+        if (batch.rows() >= LEAST_AHEAD) {
+            bring(ahead.take(batch), batch);
+            ahead.end(batch);
+        }
         ops.ngram(weights, embedding.rows(residual.rows()), residual, state, batch);
     }
 

@@ -13,6 +13,9 @@ interface Trunk {
     /** Starts host work for positions {@code from} to {@code to} of a text that will be read soon. */
     default void expect(int[] tokens, int from, int to) {}
 
+    /** As {@link Model#request}. */
+    default void request(int[] tokens, int count) {}
+
     /** Ends host work that was started ahead. */
     default void close() {}
 

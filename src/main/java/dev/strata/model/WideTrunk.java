@@ -69,6 +69,13 @@ final class WideTrunk implements Trunk {
     }
 
     @Override
+    public void request(int[] tokens, int count) {
+        if (ngram != null) {
+            ngram.request(tokens, count);
+        }
+    }
+
+    @Override
     public void expect(int[] tokens, int from, int to) {
         if (ngram != null) {
             ngram.expect(tokens, from, to);

@@ -21,10 +21,13 @@ import dev.strata.api.InferenceService;
 import dev.strata.api.SamplingOptions;
 import dev.strata.api.TokenLogprob;
 import dev.strata.config.EngineOptions.Speculation;
+import dev.strata.device.Batch;
 import dev.strata.model.ModelConfig.Architecture;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -44,6 +47,49 @@ class EngineTest {
             assertEquals(150, answer.end().usage().promptTokens());
             assertEquals(20, answer.end().usage().completionTokens());
             assertEquals(150, answer.end().timings().promptTokens());
+        }
+    }
+
+    @Test
+    void promptsAreAnnouncedWhenTheirTokensAreKnown() throws InterruptedException {
+        EngineFixture.Builder builder = new EngineFixture.Builder();
+        builder.chunk = 128;
+        CountDownLatch goOn = new CountDownLatch(1);
+        try (EngineFixture fixture = builder.start()) {
+            fixture.model.before = batch -> {
+                try {
+                    goOn.await();
+                } catch (InterruptedException stop) {
+                    Thread.currentThread().interrupt();
+                }
+            };
+            List<Collector> answers = new ArrayList<>();
+            int[] first = tokens(1500, 1);
+            int[] alike = first.clone();
+            alike[100] = 5 + alike[100] % 7;
+            int[] repeated = Arrays.copyOf(first, 1400);
+            for (int[] prompt : List.of(first, tokens(50, 2), alike, repeated)) {
+                Collector answer = new Collector();
+                fixture.engine.generate(request(prompt(prompt), 2), answer);
+                answers.add(answer);
+            }
+            assertEquals(List.of(128, 50, 228), fixture.model.requested, "beside the first one's pass; repeated text waits");
+            goOn.countDown();
+            answers.forEach(Collector::awaitEnd);
+        }
+    }
+
+    @Test
+    void checkpointsDoNotCutLargePasses() {
+        EngineFixture.Builder builder = new EngineFixture.Builder();
+        builder.chunk = 128;
+        builder.every = 64;
+        try (EngineFixture fixture = builder.start()) {
+            int[] prompt = tokens(300, 3);
+            assertEquals(expected(prompt, 5), fixture.run(request(prompt(prompt), 5)).text());
+            assertEquals(
+                    List.of(128, 128, 43, 1),
+                    fixture.model.passes.stream().limit(4).map(Batch::rows).toList());
         }
     }
 

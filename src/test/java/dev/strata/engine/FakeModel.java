@@ -37,6 +37,9 @@ final class FakeModel implements Model {
     /** A permit for every time that all prompts had been read. */
     final Semaphore promptsFinished = new Semaphore(0);
 
+    /** How many first tokens of each prompt were announced. */
+    final List<Integer> requested = new CopyOnWriteArrayList<>();
+
     /** Answers get this many tokens, counted from where the last prompt part ended, before the end token; negative: never. */
     int endAfter = -1;
     /** Called before each pass. */
@@ -84,6 +87,11 @@ final class FakeModel implements Model {
             }
         };
         return ahead;
+    }
+
+    @Override
+    public void request(int[] tokens, int count) {
+        requested.add(count);
     }
 
     @Override
