@@ -17,6 +17,7 @@ import dev.strata.model.ModelOptions;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -67,11 +68,14 @@ class CudaLogitsTest {
         try (CudaBackend backend = Cards.open(CudaOptions.defaults());
                 ModelFiles files = ModelFileOpener.open(folder);
                 Model model = ModelLoader.load(files, backend, new ModelOptions(256, 6, 2, KvFormat.F16, false))) {
+            AtomicInteger meanwhile = new AtomicInteger();
+            assertTrue(model.meanwhile(meanwhile::incrementAndGet), "the card computes beside the calling thread");
             LogitsRunner runner = new LogitsRunner(model);
             int[] prompt = GoldenLogits.read(folder).get(Cards.real() ? 3 : 0).prompt();
             float[][] once = runner.append(prompt, 64);
             runner.restart();
             float[][] again = runner.append(prompt, 64);
+            assertEquals(2 * ((prompt.length + 63) / 64), meanwhile.get(), "once in every pass");
             for (int i = 0; i < prompt.length; i++) {
                 assertArrayEquals(once[i], again[i], "position " + i);
             }
