@@ -1,5 +1,7 @@
 package dev.strata.grammar;
 
+import java.util.Map;
+
 /**
  * A pushdown automaton over bytes. A node has steps over ranges of bytes, empty steps, and calls of rules (go to the rule's start, come back
  * to a node after the rule's end).
@@ -8,9 +10,15 @@ package dev.strata.grammar;
  * @param empty for each node the targets of empty steps
  * @param calls for each node the rule's start and the node to return to in turn
  * @param ends whether a rule, or the whole, ends at the node
- * @param character start of the rule for any character of a JSON string, escapes included; -1 when there is none
+ * @param letters starts of the rules for one character of a JSON string, escapes included
  */
-record Automaton(int start, int[][] ranges, int[][] empty, int[][] calls, boolean[] ends, int character) {
+record Automaton(
+        int start,
+        int[][] ranges,
+        int[][] empty,
+        int[][] calls,
+        boolean[] ends,
+        Map<Integer, LetterClasses> letters) {
     int size() {
         return ranges.length;
     }

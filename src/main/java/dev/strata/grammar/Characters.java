@@ -36,6 +36,26 @@ final class Characters {
         return end - at;
     }
 
+    /** The first of the characters that begin with {@code lead}. */
+    static int firstOf(int lead) {
+        return character(lead, lowestSecond(lead), 0);
+    }
+
+    /** The last of the characters that begin with {@code lead}. */
+    static int lastOf(int lead) {
+        return character(lead, highestSecond(lead), 0x3F);
+    }
+
+    private static int character(int lead, int second, int others) {
+        int high = second & 0x3F;
+        return switch (lengthOf(lead)) {
+            case 2 -> (lead & 0x1F) << 6 | high;
+            case 3 -> (lead & 0x0F) << 12 | high << 6 | others;
+            case 4 -> (lead & 0x07) << 18 | high << 12 | others << 6 | others;
+            default -> lead;
+        };
+    }
+
     /** Bytes of characters that begin with {@code lead}; 0 when none do. */
     static int lengthOf(int lead) {
         if (lead < 0x80) {

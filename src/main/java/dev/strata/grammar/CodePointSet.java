@@ -80,6 +80,15 @@ record CodePointSet(int... bounds) {
         return false;
     }
 
+    /** How many of the characters from {@code from} to {@code to} are in it. */
+    int count(int from, int to) {
+        int count = 0;
+        for (int range = 0; range < ranges(); range++) {
+            count += Math.max(0, Math.min(to, last(range)) - Math.max(from, first(range)) + 1);
+        }
+        return count;
+    }
+
     /** Whether no character is beyond {@code last}. */
     boolean containsOnly(int last) {
         return isEmpty() || last(ranges() - 1) <= last;

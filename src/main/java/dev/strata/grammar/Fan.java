@@ -14,12 +14,8 @@ record Fan(ClassSet classes, List<Branch> branches) {
 
     static final Fan NONE = new Fan(ClassSet.NONE, List.of());
 
-    private static final ClassSet OF_STRINGS = new ClassSet(
-            ~(1L << Characters.CONTROL | 1L << '\t' | 1L << '\n' | 1L << '\r' | 1L << '"' | 1L << Characters.MALFORMED),
-            ~(1L << '\\'));
-
-    /** All characters that a JSON string holds as they are, to one state. */
-    static Fan ofString(GrammarMachine.State target) {
-        return new Fan(OF_STRINGS, List.of(new Branch(target, OF_STRINGS)));
+    /** All characters of the classes to one state. */
+    static Fan to(GrammarMachine.State target, ClassSet classes) {
+        return new Fan(classes, List.of(new Branch(target, classes)));
     }
 }

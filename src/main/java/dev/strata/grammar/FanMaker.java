@@ -18,9 +18,9 @@ final class FanMaker {
     }
 
     private Fan fan(GrammarMachine.State state) {
-        GrammarMachine.State inString = machine.characterStep(state);
+        LetterStep inString = machine.letterStep(state);
         if (inString != null) {
-            return Fan.ofString(inString);
+            return Fan.to(inString.target(), inString.letter().plain());
         }
         @Nullable GrammarMachine.State[] byClass = new GrammarMachine.State[Characters.CLASSES];
         for (int value = 0; value <= 0xF4; value++) {

@@ -18,7 +18,8 @@ final class GrammarBuilder {
     /** Rules for one character of a JSON string, by the characters and whether they may be written as escapes. */
     private final Map<StringRules.Letter, Integer> letters = new HashMap<>();
 
-    private int character = -1;
+    /** Those of them that whole classes of characters tell, by their rules. */
+    private final Map<Integer, LetterClasses> classes = new HashMap<>();
 
     /** A range of bytes from a node. */
     private record Way(int from, int first, int last) {}
@@ -119,8 +120,9 @@ final class GrammarBuilder {
             int end = node();
             end(end);
             StringRules.append(this, rule, letter, end);
-            if (letter.isAnything()) {
-                character = rule;
+            LetterClasses known = LetterClasses.of(letter);
+            if (known != null) {
+                classes.put(rule, known);
             }
         }
         call(from, rule, to);
@@ -200,6 +202,6 @@ final class GrammarBuilder {
     Automaton build(int start) {
         boolean[] endings = new boolean[ranges.count()];
         ends.stream().forEach(node -> endings[node] = true);
-        return Soundness.check(new Automaton(start, ranges.lists(), empty.lists(), calls.lists(), endings, character));
+        return Soundness.check(new Automaton(start, ranges.lists(), empty.lists(), calls.lists(), endings, classes));
     }
 }

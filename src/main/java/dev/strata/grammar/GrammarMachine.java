@@ -41,10 +41,10 @@ final class GrammarMachine {
         private final boolean accepting;
         private final boolean dead;
         private @Nullable State @Nullable [] next;
-        /** Behind any one character of a JSON string; null when the state reads anything else. */
-        private @Nullable State character;
+        /** Null when the state reads anything else. */
+        private @Nullable LetterStep letter;
 
-        private boolean characterKnown;
+        private boolean letterKnown;
         private @Nullable Fan fan;
         private @Nullable Roaming roaming;
         /** Behind so many more bytes of a character, when it is one state whatever they are. */
@@ -125,8 +125,8 @@ final class GrammarMachine {
         private void forget() {
             mask = null;
             next = null;
-            character = null;
-            characterKnown = false;
+            letter = null;
+            letterKnown = false;
             fan = null;
             roaming = null;
             tail = null;
@@ -309,35 +309,40 @@ final class GrammarMachine {
         return target;
     }
 
-    /** The state behind any one character of a JSON string, when the state is inside such a string and no other rule says more of it. */
+    /** How a JSON string goes on, when the state is inside such a string and reads nothing but one letter of it or its end. */
     @Nullable
-    State characterStep(State state) {
-        if (!state.characterKnown) {
-            state.characterKnown = true;
-            state.character = characterTarget(state);
+    LetterStep letterStep(State state) {
+        if (!state.letterKnown) {
+            state.letterKnown = true;
+            state.letter = firstLetterStep(state);
         }
-        return state.character;
+        return state.letter;
     }
 
-    private @Nullable State characterTarget(State state) {
-        boolean any = false;
+    private @Nullable LetterStep firstLetterStep(State state) {
+        int rule = -1;
+        LetterClasses letter = null;
         for (int stack : state.stacks) {
             int node = table.node(stack);
-            any |= node == automaton.character();
-            if (node != automaton.character() && !isQuoteOnly(readable(node))) {
+            if (node == rule || isQuoteOnly(readable(node))) {
+                continue;
+            }
+            letter = rule < 0 ? automaton.letters().get(node) : null;
+            if (letter == null) {
                 return null;
             }
+            rule = node;
         }
-        if (!any) {
+        if (letter == null) {
             return null;
         }
         table.begin();
         for (int stack : state.stacks) {
-            if (table.node(stack) == automaton.character()) {
+            if (table.node(stack) == rule) {
                 table.visit(table.below(stack));
             }
         }
-        return closure();
+        return new LetterStep(letter, closure());
     }
 
     private static boolean isQuoteOnly(long[] bytes) {

@@ -9,14 +9,12 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The vocabulary as masks are made from it. Where nearly every token is allowed, the answer is prepared as far as it can be:
  *
  * <ul>
- *   <li>tokens that stay inside a JSON string of any characters, by how many of its characters they hold;
- *   <li>of tokens that close such a string, what follows the quote;
+ *   <li>inside JSON strings: {@link StringTokens};
  *   <li>for sets of characters that were met in grammars, the tokens that hold no others.
  * </ul>
  *
@@ -30,11 +28,7 @@ public final class GrammarVocabulary {
     private final int words;
     private final ClosingTag closingTag;
     private final TokenTrie all;
-    private final TokenTrie behindQuote;
-    private final CountedTokens inside;
-    private final CountedTokens closing;
-    /** Tokens with a quote as their last byte that close a string. */
-    private final long[] quoteLast;
+    private final StringTokens strings;
     /** Tokens that are characters, the last one possibly cut, by their number. */
     private final CountedTokens characters;
     /** Those of them that begin with a blank, by the number of characters behind it. */
@@ -53,17 +47,14 @@ public final class GrammarVocabulary {
         this.end = end;
         int size = tokenizer.vocabularySize();
         words = (size + 63) / 64;
-        quoteLast = new long[words];
         for (int index = 0; index < without.length; index++) {
             without[index] = new long[words];
         }
-        int[] insideCounts = CountedTokens.none(size);
-        int[] closingCounts = CountedTokens.none(size);
+        StringTokens.Builder interiors = new StringTokens.Builder(size);
         int[] characterCounts = CountedTokens.none(size);
         int[] blankCounts = CountedTokens.none(size);
         withoutInnerBlank = new long[words];
         List<TokenTrie.Entry> entries = new ArrayList<>(size);
-        List<TokenTrie.Entry> quotes = new ArrayList<>();
         for (int token = 0; token < size; token++) {
             byte[] bytes = tokenizer.bytes(token);
             if (bytes.length == 0 || tokenizer.isControl(token) || end.contains(token)) {
@@ -77,15 +68,7 @@ public final class GrammarVocabulary {
             if (!hasInnerBlank(bytes)) {
                 set(withoutInnerBlank, token);
             }
-            StringInterior interior = StringInterior.of(bytes);
-            if (interior.isPossible()) {
-                (interior.quote() < 0 ? insideCounts : closingCounts)[token] = interior.characters();
-            }
-            if (interior.quote() == bytes.length - 1) {
-                set(quoteLast, token);
-            } else if (interior.quote() >= 0) {
-                quotes.add(new TokenTrie.Entry(Arrays.copyOfRange(bytes, interior.quote() + 1, bytes.length), token));
-            }
+            interiors.add(token, bytes);
         }
         for (long[] tokens : without) {
             for (int word = 0; word < words; word++) {
@@ -94,9 +77,7 @@ public final class GrammarVocabulary {
         }
         closingTag = new ClosingTag(tokenizer);
         all = new TokenTrie(entries);
-        behindQuote = new TokenTrie(quotes);
-        inside = new CountedTokens(insideCounts);
-        closing = new CountedTokens(closingCounts);
+        strings = interiors.build(without);
         characters = new CountedTokens(characterCounts);
         blankFirst = new CountedTokens(blankCounts);
     }
@@ -153,7 +134,7 @@ public final class GrammarVocabulary {
 
     /** The tokens that can be read from a state, and the end tokens where the text may end; not to be changed. */
     long[] mask(GrammarMachine machine, GrammarMachine.State state) {
-        long[] mask = insideString(machine, state);
+        long[] mask = strings.mask(machine, state);
         if (mask == null) {
             mask = new long[words];
             anywhere(machine, state, mask);
@@ -166,82 +147,6 @@ public final class GrammarVocabulary {
             }
         }
         return mask;
-    }
-
-    /**
-     * The mask inside a string of any characters: the tokens that stay inside and have no more characters than may follow, and those that
-     * close it after a number of characters behind which it may be closed.
-     *
-     * @return null when the state is not of this kind
-     */
-    private long @Nullable [] insideString(GrammarMachine machine, GrammarMachine.State start) {
-        int most = Math.max(inside.longest(), closing.longest());
-        GrammarMachine.State state = start;
-        GrammarMachine.State first = machine.step(start, '"');
-        int room = 0;
-        boolean alike = true;
-        while (room < most) {
-            GrammarMachine.State next = machine.characterStep(state);
-            if (next == null) {
-                break;
-            }
-            if (next == state) {
-                room = Integer.MAX_VALUE;
-                break;
-            }
-            room++;
-            state = next;
-            alike &= machine.step(state, '"') == first;
-        }
-        if (room == 0 || room < most && !state.readsQuoteOnly()) {
-            return null;
-        }
-        if (alike && room >= most) {
-            GrammarMachine.QuoteMasks masks = first.masks();
-            long[] known = masks.before;
-            if (known == null) {
-                known = inside.all().clone();
-                closing.addCommon(known, exits(machine, first), 0, most);
-                masks.before = known;
-            }
-            return known;
-        }
-        long[] mask = new long[words];
-        inside.addCommon(mask, inside.all(), 0, room);
-        close(machine, start, Math.min(room, most), mask);
-        return mask;
-    }
-
-    /** Adds the tokens that close the string behind up to {@code room} characters. */
-    private void close(GrammarMachine machine, GrammarMachine.State start, int room, long[] mask) {
-        GrammarMachine.State state = start;
-        int from = 0;
-        for (int count = 0; count <= room; count++) {
-            GrammarMachine.State next = count < room ? machine.characterStep(state) : null;
-            GrammarMachine.State behind = machine.step(state, '"');
-            if (next == null || machine.step(next, '"') != behind) {
-                if (!behind.isDead()) {
-                    closing.addCommon(mask, exits(machine, behind), from, count);
-                }
-                from = count + 1;
-            }
-            state = next == null ? state : next;
-        }
-    }
-
-    /** Tokens that close a string, given the state behind its quote. */
-    private long[] exits(GrammarMachine machine, GrammarMachine.State behind) {
-        GrammarMachine.QuoteMasks masks = behind.masks();
-        long[] known = masks.exits;
-        if (known == null) {
-            known = new long[words];
-            if (!behind.isDead()) {
-                System.arraycopy(quoteLast, 0, known, 0, words);
-                behindQuote.collect(machine, behind, Roaming.NONE, Roaming.NONE, known);
-            }
-            masks.exits = known;
-        }
-        return known;
     }
 
     private void anywhere(GrammarMachine machine, GrammarMachine.State start, long[] mask) {

@@ -129,7 +129,7 @@ final class Soundness {
             empty[node] = kept(automaton.empty()[node], 1, 0);
             calls[node] = kept(kept(automaton.calls()[node], 2, 0), 2, 1);
         }
-        return new Automaton(automaton.start(), ranges, empty, calls, automaton.ends(), automaton.character());
+        return new Automaton(automaton.start(), ranges, empty, calls, automaton.ends(), automaton.letters());
     }
 
     /** The rows of {@code width} whose node at {@code place} is productive. */

@@ -24,6 +24,36 @@ record StringInterior(int characters, int quote) {
         return new StringInterior(characters, -1);
     }
 
+    static boolean hasEscape(byte[] token) {
+        for (byte value : token) {
+            if (value == '\\') {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /**
+     * What a token holds of a string.
+     *
+     * @param end where it closes the string, or its own
+     */
+    static LetterClasses contents(byte[] token, int end) {
+        ClassSet plain = ClassSet.NONE;
+        int escapes = 0;
+        int at = 0;
+        while (at < end) {
+            if (token[at] == '\\') {
+                escapes |= at + 1 < end ? 1 << LetterClasses.ESCAPES.indexOf(token[at + 1]) : LetterClasses.CUT;
+                at += escape(token, at);
+            } else {
+                plain = plain.with(Characters.classOf(token[at] & 0xFF));
+                at += character(token, at);
+            }
+        }
+        return new LetterClasses(plain, escapes);
+    }
+
     boolean isPossible() {
         return characters >= 0;
     }

@@ -64,6 +64,10 @@ public final class GrammarBenchmark {
                     "{\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"string\",\"pattern\":\"^[a-zA-Z0-9_-]{1,64}$\"},\"user\":{\"type\":\"string\",\"pattern\":\"^\\\\w{3,30}$\"},\"host\":{\"type\":\"string\",\"pattern\":\"^[a-z0-9-]{3,63}$\"}},\"required\":[\"id\",\"user\",\"host\"]}",
                     "{\"id\": \"toolu_01A09q90qw90lq917835lq9-call\", \"user\": \"anna_schmidt_1987\", \"host\": \"build-server-17-north\"}"),
             new Case(
+                    "counted sets",
+                    "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"pattern\":\"^[^,]{1,200}$\"},\"line\":{\"type\":\"string\",\"pattern\":\"^[^\\\\n\\\\r]{10,100}$\"}},\"required\":[\"name\",\"line\"]}",
+                    "{\"name\": \"Anna Schmidt from the north\", \"line\": \"She said \\\"no\\\" twice, then left the room in a hurry\"}"),
+            new Case(
                     "numbers",
                     "{\"type\":\"object\",\"properties\":{\"percent\":{\"type\":\"number\",\"minimum\":0,\"maximum\":100},\"port\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":65535},\"lat\":{\"type\":\"number\",\"minimum\":-90,\"maximum\":90},\"price\":{\"type\":\"number\",\"exclusiveMinimum\":0},\"many\":{\"type\":\"array\",\"items\":{\"type\":\"number\",\"minimum\":-1.5,\"maximum\":1.5},\"maxItems\":16}},\"required\":[\"percent\",\"port\",\"lat\",\"price\",\"many\"]}",
                     "{\"percent\": 99.25, \"port\": 8080, \"lat\": -54.3233, \"price\": 1234.5, \"many\": [0.25, -1.125, 1, 0.333333]}"),
