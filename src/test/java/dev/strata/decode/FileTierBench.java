@@ -34,11 +34,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
-import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.SplittableRandom;
-import java.util.TreeMap;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -60,14 +57,15 @@ final class FileTierBench {
     private static final long ANSWER_NANOS = 45_000_000_000L;
 
     private static final int[] CEILING_KIB = {512, 1024, 4096, 8192, 16_384, 32_768};
-    private static final int[] CEILING_OF_ONE_KIB = {64, 256, 1024, 8192};
     private static final long CEILING_BYTES = 1L << 30;
-    private static final long CEILING_OF_ONE_BYTES = 256L << 20;
+    /** The drive's rate drifts, so that it is measured again before and behind every arm. */
+    private static final long ALONE_BYTES = 512L << 20;
+
+    private static final int BLOCK = 4096;
 
     private final Path file;
     private final ExpertFile whole;
     private final ExpertFile small;
-    private final Map<Integer, TreeMap<Integer, Double>> ceilings = new TreeMap<>();
     private final int depth;
     private final Pattern chosen;
 
@@ -151,16 +149,12 @@ final class FileTierBench {
         System.out.println(
                 "| what | tok/s | GB/s | of the drive | requests | mean MiB | read / unique | past the cache | processor s/GB |");
         System.out.println("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
-        ceiling(depth, CEILING_KIB, CEILING_BYTES);
+        ceiling();
         for (Arm arm : arms(answerTokens)) {
             if (chosen.matcher(arm.name).find()) {
-                if (!ceilings.containsKey(arm.readers)) {
-                    ceiling(arm.readers, CEILING_OF_ONE_KIB, CEILING_OF_ONE_BYTES);
-                }
                 stream(arm);
             }
         }
-        ceiling(depth, CEILING_KIB, CEILING_BYTES);
     }
 
     private List<Arm> arms(int answerTokens) {
@@ -183,10 +177,10 @@ final class FileTierBench {
                 .tiered(0.33)
                 .passes(1));
         arms.add(Arm.of("mapped file, 8K chunks", whole, 0, depth).viewed().passes(1));
-        for (int batch : new int[] {1, 8}) {
+        // Where requests are the limit; in turns, since the drive's rate drifts.
+        for (int batch : new int[] {1, 8, 1, 8}) {
             arms.add(Arm.of("one read at a time, batch " + batch, whole, batch, 1).passes(1));
-            arms.add(Arm.of("one read at a time, small blobs, batch " + batch, small, batch, 1)
-                    .passes(1));
+            arms.add(Arm.of("one read at a time, small blobs, batch " + batch, small, batch, 1));
             arms.add(Arm.of("small blobs, batch " + batch, small, batch, depth));
         }
         if (answerTokens > 0) {
@@ -196,20 +190,18 @@ final class FileTierBench {
         return arms;
     }
 
-    /** What the drive gives alone; measured before the arms, and again behind them so that a drift shows. */
-    private void ceiling(int readers, int[] sizes, long bytes) {
-        TreeMap<Integer, Double> rates = ceilings.computeIfAbsent(readers, unused -> new TreeMap<>());
-        for (int kib : sizes) {
+    /** What the drive gives alone. */
+    private void ceiling() {
+        for (int kib : CEILING_KIB) {
             double before = processorSeconds();
-            double rate = DriveProbe.rate(file, kib << 10, readers, bytes);
-            rates.merge(kib, rate, Math::max);
+            double rate = DriveProbe.rate(file, kib << 10, depth, CEILING_BYTES);
             System.out.printf(
                     Locale.ROOT,
                     "| drive alone, %d readers | | %.2f | | | %.1f | | | %.2f |%n",
-                    readers,
+                    depth,
                     rate / 1e9,
                     kib / 1024.0,
-                    (processorSeconds() - before) * 1e9 / bytes);
+                    (processorSeconds() - before) * 1e9 / CEILING_BYTES);
         }
     }
 
@@ -306,10 +298,12 @@ final class FileTierBench {
         ArenaLayout layout = source.arenaLayout();
         try (Stream stream = device.newStream("products")) {
             NoProducts streams = new NoProducts(stream, ROWS);
+            ReadCounters.Snapshot before = counters.snapshot();
             if (arm.batch > 0) {
                 pass(placement, layout, streams);
             }
-            ReadCounters.Snapshot before = counters.snapshot();
+            double alone = alone(arm, counters.snapshot().since(before));
+            before = counters.snapshot();
             double processor = processorSeconds();
             long start = System.nanoTime();
             for (int pass = 0; pass < arm.passes; pass++) {
@@ -319,16 +313,28 @@ final class FileTierBench {
                 pass(placement, layout, streams);
             }
             double seconds = (System.nanoTime() - start) / 1e9;
+            processor = processorSeconds() - processor;
+            ReadCounters.Snapshot read = counters.snapshot().since(before);
+            alone = (alone + alone(arm, read)) / 2;
             int chunk = arm.name.contains("32K") ? PASSES * ROWS : ROWS;
             row(
-                    arm,
                     arm.name,
                     arm.passes * chunk / seconds,
                     seconds,
-                    processorSeconds() - processor,
-                    counters.snapshot().since(before),
-                    arm.passes * fileBytes(placement, source, layout));
+                    processor,
+                    read,
+                    arm.passes * fileBytes(placement, source, layout),
+                    alone);
         }
+    }
+
+    /** What the drive gives alone now to requests of the size that was read; 0 where nothing is compared with it. */
+    private double alone(Arm arm, ReadCounters.Snapshot read) {
+        if (read.requests() == 0 || arm.readers != depth) {
+            return 0;
+        }
+        int blocks = (int) Math.max(1, read.bytes() / read.requests() / BLOCK);
+        return DriveProbe.rate(file, blocks * BLOCK, depth, ALONE_BYTES);
     }
 
     private static void pass(DevicePlacement placement, ArenaLayout layout, NoProducts streams) {
@@ -369,13 +375,13 @@ final class FileTierBench {
                 double seconds = (System.nanoTime() - start) / 1e9;
                 ReadCounters.Snapshot read = counters.snapshot().since(before);
                 row(
-                        arm,
                         String.format(Locale.ROOT, "%s, answer %d of %d tokens", arm.name, answer, token),
                         token / seconds,
                         seconds,
                         processorSeconds() - processor,
                         read,
-                        read.usefulBytes());
+                        read.usefulBytes(),
+                        0);
             }
         }
     }
@@ -394,13 +400,13 @@ final class FileTierBench {
     }
 
     private void row(
-            Arm arm,
             String name,
             double tokens,
             double seconds,
             double processor,
             ReadCounters.Snapshot read,
-            long unique) {
+            long unique,
+            double alone) {
         if (read.requests() == 0) {
             // Nothing counts what answers read of a mapped file.
             String rate = unique == 0 ? "" : String.format(Locale.ROOT, "%.2f", unique / 1e9 / seconds);
@@ -410,23 +416,13 @@ final class FileTierBench {
         }
         double mean = read.bytes() / (double) read.requests();
         double rate = read.bytes() / seconds;
-        double alone = 0;
-        double distance = Double.MAX_VALUE;
-        for (Map.Entry<Integer, Double> one :
-                Objects.requireNonNull(ceilings.get(arm.readers)).entrySet()) {
-            double away = Math.abs(Math.log(mean / 1024 / one.getKey()));
-            if (away < distance) {
-                distance = away;
-                alone = one.getValue();
-            }
-        }
         System.out.printf(
                 Locale.ROOT,
-                "| %s | %.1f | %.2f | %.0f %% | %d | %.1f | %.3f | %.0f %% | %.2f |%n",
+                "| %s | %.1f | %.2f | %s | %d | %.1f | %.3f | %.0f %% | %.2f |%n",
                 name,
                 tokens,
                 rate / 1e9,
-                100 * rate / alone,
+                alone == 0 ? "" : String.format(Locale.ROOT, "%.0f %% of %.2f", 100 * rate / alone, alone / 1e9),
                 read.requests(),
                 mean / (1 << 20),
                 read.bytes() / (double) unique,
