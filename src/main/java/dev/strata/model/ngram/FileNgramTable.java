@@ -79,6 +79,18 @@ public final class FileNgramTable implements NgramTable {
 
     @Override
     public void read(long[] wanted, int count, MemorySegment target) {
+        long start = System.nanoTime();
+        readAhead(wanted, count, target);
+        waited(System.nanoTime() - start);
+    }
+
+    @Override
+    public void waited(long nanos) {
+        reader.counters().waited(nanos);
+    }
+
+    @Override
+    public void readAhead(long[] wanted, int count, MemorySegment target) {
         NgramTable.check(this, wanted, count);
         if (count > RowReader.mostRows()) {
             throw new IllegalArgumentException(count + " rows at once; at most " + RowReader.mostRows());

@@ -13,6 +13,7 @@ final class RowCounters {
     private final AtomicLong requests = new AtomicLong();
     private final AtomicLong bytes = new AtomicLong();
     private final AtomicLong directBytes = new AtomicLong();
+    private final AtomicLong waitedNanos = new AtomicLong();
     private final AtomicInteger running = new AtomicInteger();
     private final AtomicInteger deepest = new AtomicInteger();
 
@@ -38,6 +39,11 @@ final class RowCounters {
         ahead.addAndGet(count);
     }
 
+    /** A pass waited for its rows. */
+    void waited(long nanos) {
+        waitedNanos.addAndGet(nanos);
+    }
+
     long requests() {
         return requests.get();
     }
@@ -51,6 +57,7 @@ final class RowCounters {
         figures.put("rows", rows.get());
         figures.put("rows_in_cache", hits.get());
         figures.put("rows_read_ahead", ahead.get());
+        figures.put("waited_seconds", waitedNanos.get() / 1e9);
         figures.put("file_requests", requests.get());
         figures.put("file_bytes_read", bytes.get());
         figures.put("file_bytes_unbuffered", directBytes.get());

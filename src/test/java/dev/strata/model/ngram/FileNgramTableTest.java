@@ -108,6 +108,10 @@ class FileNgramTableTest {
             assertEquals(1L, table.figures().get("file_requests"));
             assertEquals(3L, table.figures().get("rows_in_cache"));
             assertEquals(table.figures().get("file_bytes_read"), table.figures().get("file_bytes_unbuffered"));
+            double waited = (double) Objects.requireNonNull(table.figures().get("waited_seconds"));
+            assertTrue(waited > 0);
+            table.readAhead(new long[] {77}, 1, arena.allocate(4L * table.rowElements()));
+            assertEquals(waited, table.figures().get("waited_seconds"), "nobody waits for what is read ahead");
         }
     }
 
