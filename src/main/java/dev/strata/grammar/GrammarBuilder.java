@@ -18,7 +18,10 @@ final class GrammarBuilder {
     /** Rules for one character of a JSON string, by the characters and whether they may be written as escapes. */
     private final Map<StringRules.Letter, Integer> letters = new HashMap<>();
 
-    /** Those of them that whole classes of characters tell, by their rules. */
+    /** Rules for one character of a set. */
+    private final Map<CodePointSet, Integer> sets = new HashMap<>();
+
+    /** Those letters that whole classes of characters tell, by their rules. */
     private final Map<Integer, LetterClasses> classes = new HashMap<>();
 
     /** A range of bytes from a node. */
@@ -124,6 +127,17 @@ final class GrammarBuilder {
             if (known != null) {
                 classes.put(rule, known);
             }
+        }
+        call(from, rule, to);
+    }
+
+    /** One character of the set, by a rule of its own that all places with this set share. */
+    void sharedCharacters(int from, CodePointSet set, int to) {
+        Integer rule = sets.get(set);
+        if (rule == null) {
+            rule = node();
+            sets.put(set, rule);
+            end(characters(rule, set));
         }
         call(from, rule, to);
     }

@@ -122,7 +122,12 @@ final class StringRules {
         for (int node = 0; node < nodes.length; node++) {
             for (TextAutomaton.Edge edge : text.edges(node)) {
                 // Line breaks and opening brackets would look like the end of the value.
-                builder.characters(nodes[node], edge.set().intersection(BARE), nodes[edge.to()]);
+                CodePointSet set = edge.set().intersection(BARE);
+                if (set.containsOnly(0x7F)) {
+                    builder.characters(nodes[node], set, nodes[edge.to()]);
+                } else {
+                    builder.sharedCharacters(nodes[node], set, nodes[edge.to()]);
+                }
             }
             for (int next : text.emptySteps(node)) {
                 builder.empty(nodes[node], nodes[next]);
