@@ -15,6 +15,7 @@ import dev.strata.model.ngram.NgramTable;
 import dev.strata.model.ngram.RowDrive;
 import dev.strata.model.ngram.RowFormat;
 import dev.strata.os.Advice;
+import dev.strata.os.Drives;
 import dev.strata.os.HostPages;
 import dev.strata.os.OperatingSystem;
 import dev.strata.os.Outcome;
@@ -104,7 +105,7 @@ public final class NgramTables {
         return switch (access) {
             case RAM -> ram(files, tensors, format);
             case DIRECT -> direct(tensors, format, ngram.heads());
-            case MAPPED -> mapped(files, tensors, format);
+            case MAPPED -> checked(files, tensors, format, ngram.heads());
             case AUTO -> automatic(files, tensors, format, ngram.heads());
         };
     }
@@ -117,7 +118,7 @@ public final class NgramTables {
             ModelFiles files, List<TensorEntry> tensors, RowFormat format, int rowsPerToken) {
         long bytes = bytes(tensors);
         if (bytes <= HostMemory.read().usable() / 8) {
-            return mapped(files, tensors, format);
+            return checked(files, tensors, format, rowsPerToken);
         }
         RowDrive drive = measure(tensors.getFirst());
         if (drive.isSlow()) {
@@ -136,6 +137,19 @@ public final class NgramTables {
             LOG.info("{}", drive.line(rowsPerToken));
         }
         return opened(tensors, format);
+    }
+
+    /** The mapped table, with a warning when it is large and its spinning drive gives rows slowly. */
+    private static NgramTable checked(
+            ModelFiles files, List<TensorEntry> tensors, RowFormat format, int rowsPerToken) {
+        Optional<Boolean> rotational = Drives.isRotational(tensors.getFirst().file());
+        if (!files.makesTensors() && RowDrive.isDoubtful(rotational, bytes(tensors))) {
+            RowDrive drive = measure(tensors.getFirst());
+            if (drive.isSlow()) {
+                LOG.warn("{}", drive.line(rowsPerToken));
+            }
+        }
+        return mapped(files, tensors, format);
     }
 
     private static RowDrive measure(TensorEntry tensor) {

@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -24,8 +25,16 @@ public record RowDrive(Path file, double readsPerSecond, boolean rotational) {
     /** Below this a prompt waits for its rows: 1000 tokens of 16 rows take 8 seconds. */
     static final double SLOW = 2000;
 
+    /** Smaller tables are in the page cache before long. */
+    private static final long LEAST_DOUBTFUL = 256L << 20;
+
     private static final int READERS = 16;
     private static final int READS = 128;
+
+    /** Whether a table of {@code bytes} that is read in the mapped file should be looked at: drives that spin may be slow, others are not. */
+    public static boolean isDoubtful(Optional<Boolean> rotational, long bytes) {
+        return rotational.orElse(false) && bytes >= LEAST_DOUBTFUL;
+    }
 
     /** Reads some blocks of {@code file} between {@code offset} and {@code offset + bytes}, for at most about half a second. */
     public static RowDrive measure(Path file, long offset, long bytes) throws IOException {

@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -18,6 +19,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -195,6 +197,10 @@ class FileNgramTableTest {
         assertTrue(drive.readsPerSecond() > 0);
         assertTrue(new RowDrive(Path.of("m.gguf"), 120, true).line(16).contains("rotational drive, 1000 tokens"));
         assertTrue(new RowDrive(Path.of("m.gguf"), 120, false).isSlow());
+        assertTrue(RowDrive.isDoubtful(Optional.of(true), 1L << 30));
+        assertFalse(RowDrive.isDoubtful(Optional.of(true), 1 << 20));
+        assertFalse(RowDrive.isDoubtful(Optional.of(false), 1L << 30));
+        assertFalse(RowDrive.isDoubtful(Optional.empty(), 1L << 30));
         assertEquals("n-gram table in m.gguf: 90000 reads/s", new RowDrive(Path.of("m.gguf"), 90_000, false).line(16));
     }
 }
