@@ -172,18 +172,19 @@ STRATA_KERNEL(256, shift_rows, const float* from, const int* first_rows, const i
     }
 }
 
-// Rows of a held pass to [slot][most][columns].
-STRATA_KERNEL(256, save_rows, const float* from, const int* first_rows, const int* counts, const int* slots, int columns,
-              int most, float* saved) {
+// Copies of up to three arrays, one behind the other: what a held pass remembers.
+STRATA_KERNEL(256, keep_values, const float* a, float* to_a, long long count_a, const float* b, float* to_b, long long count_b,
+              const float* c, float* to_c, long long count_c) {
     wait_for_previous_kernel();
     release_next_kernel();
-    int column = blockIdx.x * 256 + threadIdx.x, segment = blockIdx.y;
-    if (column >= columns) {
-        return;
-    }
-    for (int i = 0; i < counts[segment]; i++) {
-        saved[((long long)slots[segment] * most + i) * columns + column] =
-            from[(long long)(first_rows[segment] + i) * columns + column];
+    for (long long i = (long long)blockIdx.x * 256 + threadIdx.x; i < count_a + count_b + count_c; i += (long long)gridDim.x * 256) {
+        if (i < count_a) {
+            to_a[i] = a[i];
+        } else if (i < count_a + count_b) {
+            to_b[i - count_a] = b[i - count_a];
+        } else {
+            to_c[i - count_a - count_b] = c[i - count_a - count_b];
+        }
     }
 }
 

@@ -2,37 +2,68 @@ package dev.strata.cuda;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
+import dev.strata.device.Batch;
 import dev.strata.device.Buffer;
 import java.lang.foreign.MemorySegment;
 
-/** One segment as kernels see it while a held window is replayed: first row 0, the accepted rows, the slot. */
+/** The segments of a held pass as kernels see them while its accepted rows are replayed: first rows, accepted rows, slots. */
 final class CommitRecord implements AutoCloseable {
-    private final Buffer buffer;
+    private static final int ARRAYS = 3;
+    private static final long BYTES = 4096;
+
+    private final CudaDevice device;
+    private final CudaStream stream;
     private final Staging staging;
+    private Buffer buffer;
+    private int rows;
+    private int segments;
+    private int generation;
 
-    CommitRecord(CudaDevice device, Staging staging) {
-        this.buffer = device.allocate(16, "accepted rows");
+    CommitRecord(CudaDevice device, CudaStream stream, Staging staging) {
+        this.device = device;
+        this.stream = stream;
         this.staging = staging;
+        this.buffer = device.allocate(BYTES, "accepted rows");
     }
 
-    void load(int slot, int accepted) {
+    void load(Batch batch, int[] accepted) {
+        rows = batch.rows();
+        segments = accepted.length;
+        long bytes = 4L * ARRAYS * segments;
+        ensure(bytes);
         MemorySegment piece = staging.claim();
-        piece.setAtIndex(JAVA_INT, 0, 0);
-        piece.setAtIndex(JAVA_INT, 1, accepted);
-        piece.setAtIndex(JAVA_INT, 2, slot);
-        staging.send(12, buffer.address());
+        for (int s = 0; s < segments; s++) {
+            Batch.Segment segment = batch.segments().get(s);
+            piece.setAtIndex(JAVA_INT, s, segment.firstRow());
+            piece.setAtIndex(JAVA_INT, segments + s, accepted[s]);
+            piece.setAtIndex(JAVA_INT, 2L * segments + s, segment.slot());
+        }
+        staging.send(bytes, buffer.address());
     }
 
-    long firstRows() {
-        return buffer.address();
+    private void ensure(long bytes) {
+        if (buffer.bytes() < bytes) {
+            stream.synchronize();
+            buffer.close();
+            buffer = device.allocate(2 * bytes, "accepted rows");
+            generation++;
+        }
     }
 
-    long counts() {
-        return buffer.address() + 4;
+    /** Where the segments lie, as kernels want it. */
+    DeltaKernels.Segments segments() {
+        long at = buffer.address();
+        return new DeltaKernels.Segments(at, at + 4L * segments, at + 8L * segments, segments, Batch.MAX_WINDOW);
     }
 
-    long slots() {
-        return buffer.address() + 8;
+    /** Rows of the held pass. */
+    int rows() {
+        return rows;
+    }
+
+    /** Changes when the record moves. */
+    int generation() {
+        return generation;
     }
 
     @Override

@@ -37,7 +37,6 @@ final class CudaOps implements Ops, AutoCloseable {
     private final Uploads uploads;
     private final Staging staging;
     private final StepRecord step;
-    private final CommitRecord commit;
     private final RopeTables ropes;
     private final HeldStates held = new HeldStates();
     private final CudaPasses passes;
@@ -72,14 +71,14 @@ final class CudaOps implements Ops, AutoCloseable {
         this.uploads = new Uploads(device, stream);
         this.scratch = new Scratch(device, stream, chunk);
         this.step = new StepRecord(device, stream, staging);
-        this.commit = new CommitRecord(device, staging);
         this.ropes = new RopeTables(device, staging);
         this.samples = new SampleKernels(launcher, scratch, kernels);
         this.nothing = kernels.get("nothing");
         this.types = new StoredTypes(kernels);
         this.activations = new Activations(launcher, scratch, kernels);
         DecodeForms forms = new DecodeForms(options);
-        this.passes = new CudaPasses(device, stream, launcher, scratch, step, chunk, held, activations, options);
+        this.passes = new CudaPasses(
+                device, stream, staging, launcher, scratch, step, chunk, held, activations, options);
         int processors = device.multiprocessors();
         // Behind what the kernels declare themselves.
         int sharedBytes = device.sharedMemoryOfABlock() - (8 << 10);
@@ -472,18 +471,20 @@ final class CudaOps implements Ops, AutoCloseable {
 
     @Override
     public void commit(Batch batch, int segment, int accepted) {
-        device.attach();
-        Batch.Segment of = batch.segments().get(segment);
-        if (accepted < 0 || accepted > of.rows()) {
-            throw new IllegalArgumentException("cannot accept " + accepted + " of " + of.rows() + " held rows");
+        int[] rows = new int[batch.segments().size()];
+        rows[segment] = accepted;
+        commit(batch, rows);
+    }
+
+    @Override
+    public void commit(Batch batch, int[] accepted) {
+        for (int s = 0; s < accepted.length; s++) {
+            int rows = batch.segments().get(s).rows();
+            if (accepted[s] < 0 || accepted[s] > rows) {
+                throw new IllegalArgumentException("cannot accept " + accepted[s] + " of " + rows + " held rows");
+            }
         }
-        if (accepted == 0 || held.replays().isEmpty()) {
-            return;
-        }
-        commit.load(of.slot(), accepted);
-        for (HeldStates.Replay replay : held.replays()) {
-            replay.accept(commit, of.slot(), accepted);
-        }
+        passes.commit(batch, accepted);
     }
 
     @Override
@@ -560,7 +561,6 @@ final class CudaOps implements Ops, AutoCloseable {
         uploads.close();
         scratch.close();
         step.close();
-        commit.close();
         ropes.close();
         launcher.close();
     }

@@ -3,6 +3,7 @@ package dev.strata.cuda;
 import dev.strata.device.Batch;
 import dev.strata.device.ExpertPlacement;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -21,6 +22,7 @@ final class CudaPasses implements AutoCloseable {
     private final StepRecord step;
     private final ChunkMemory chunk;
     private final HeldStates held;
+    private final CommitRecord record;
     private final Activations activations;
     private final CudaOptions options;
     private final PassGraphs graphs;
@@ -32,6 +34,7 @@ final class CudaPasses implements AutoCloseable {
     CudaPasses(
             CudaDevice device,
             CudaStream stream,
+            Staging staging,
             Launcher launcher,
             Scratch scratch,
             StepRecord step,
@@ -46,6 +49,7 @@ final class CudaPasses implements AutoCloseable {
         this.step = step;
         this.chunk = chunk;
         this.held = held;
+        this.record = new CommitRecord(device, stream, staging);
         this.activations = activations;
         this.options = options;
         this.graphs = new PassGraphs(stream, scratch, held);
@@ -116,7 +120,7 @@ final class CudaPasses implements AutoCloseable {
                         step.longestSegment(),
                         step.contextBucket(),
                         batch.hold(),
-                        scratch.generation() + step.generation() + memoryGeneration + chunk.generation() + form);
+                        generation() + form);
                 graphs.run(graphKey, body);
             } else {
                 body.run();
@@ -127,6 +131,39 @@ final class CudaPasses implements AutoCloseable {
             described = null;
         }
         activations.forget();
+    }
+
+    /** What captured passes were made with; changes when memory that they use does. */
+    private int generation() {
+        return scratch.generation()
+                + step.generation()
+                + record.generation()
+                + memoryGeneration
+                + chunk.generation();
+    }
+
+    /** As {@link dev.strata.device.Ops#commit(Batch, int[])}. */
+    void commit(Batch batch, int[] accepted) {
+        List<HeldStates.Replay> replays = held.replays();
+        if (replays.isEmpty()) {
+            return;
+        }
+        device.attach();
+        record.load(batch, accepted);
+        Runnable body = () -> replays.forEach(replay -> replay.accept(record));
+        launcher.overlap(batch.rows() <= MOST_OVERLAPPED_ROWS && !launcher.timing());
+        try {
+            if (options.graphs() && !launcher.timing() && batch.rows() <= PassGraphs.MOST_ROWS) {
+                graphs.run(
+                        new PassGraphs.Key(
+                                "commit", batch.rows(), accepted.length, Batch.MAX_WINDOW, 0, false, generation()),
+                        body);
+            } else {
+                body.run();
+            }
+        } finally {
+            launcher.overlap(false);
+        }
     }
 
     /** Whether passes of few rows may be queued behind each other: no expert has to be brought or computed by the host meanwhile. */
@@ -167,6 +204,7 @@ final class CudaPasses implements AutoCloseable {
     @Override
     public void close() {
         finished.close();
+        record.close();
         graphs.close();
     }
 }

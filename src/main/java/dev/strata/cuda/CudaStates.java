@@ -123,7 +123,7 @@ final class CudaStates {
 
     /**
      * DeltaNet: convolution rows [slot][kernel - 1][channels], matrices [slot][value head][value size][key size], and the inputs of a held
-     * window [slot][8][...], which are made when a pass is first held.
+     * pass [row][...], which are made when a pass is first held.
      */
     static final class Recurrent implements LayerState.Recurrent {
         private final DeltaShape shape;

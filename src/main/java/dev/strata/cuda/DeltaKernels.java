@@ -1,6 +1,5 @@
 package dev.strata.cuda;
 
-import dev.strata.device.Batch;
 import dev.strata.device.Buffer;
 import dev.strata.device.DeltaShape;
 import dev.strata.device.DeltaWeights;
@@ -23,7 +22,7 @@ final class DeltaKernels {
     private final Kernel prepare;
     private final Kernel gate;
     private final Kernel shift;
-    private final Kernel save;
+    private final HeldRows keep;
 
     DeltaKernels(
             Launcher launcher,
@@ -44,11 +43,16 @@ final class DeltaKernels {
         this.prepare = kernels.get("delta_prepare");
         this.gate = kernels.get("delta_gate");
         this.shift = kernels.get("shift_rows");
-        this.save = kernels.get("save_rows");
+        this.keep = new HeldRows(launcher, kernels);
     }
 
     /** Segments as kernels read them. */
-    record Segments(long firstRows, long counts, long slots, int number, int longest) {}
+    record Segments(long firstRows, long counts, long slots, int number, int longest) {
+        /** Those of the running pass. */
+        static Segments of(StepRecord step) {
+            return new Segments(step.firstRows(), step.counts(), step.slots(), step.segments(), step.longestSegment());
+        }
+    }
 
     void run(
             DeltaShape shape,
@@ -60,8 +64,7 @@ final class DeltaKernels {
             CudaStates.Recurrent state,
             boolean hold,
             Tensor out) {
-        Segments segments =
-                new Segments(step.firstRows(), step.counts(), step.slots(), step.segments(), step.longestSegment());
+        Segments segments = Segments.of(step);
         if (decode.suits(shape)) {
             decode.run(shape, weights, qkv, z, beta, alpha, state, hold, out);
         } else {
@@ -88,45 +91,19 @@ final class DeltaKernels {
         }
         if (hold) {
             List<Buffer> window = state.window();
-            save(qkv, segments, window.get(0));
-            save(beta, segments, window.get(1));
-            save(alpha, segments, window.get(2));
-            held.add((record, slot, accepted) -> replay(shape, weights, state, record, slot, accepted));
+            keep.keep(qkv, window.get(0), beta, window.get(1), alpha, window.get(2));
+            held.add(record -> advance(
+                    shape,
+                    weights,
+                    window.get(0).address(),
+                    window.get(1).address(),
+                    window.get(2).address(),
+                    record.rows(),
+                    state,
+                    record.segments(),
+                    false,
+                    0));
         }
-    }
-
-    private void replay(
-            DeltaShape shape,
-            DeltaWeights weights,
-            CudaStates.Recurrent state,
-            CommitRecord record,
-            int slot,
-            int accepted) {
-        long row = 4L * slot * Batch.MAX_WINDOW;
-        List<Buffer> window = state.window();
-        advance(
-                shape,
-                weights,
-                window.get(0).address() + row * shape.channels(),
-                window.get(1).address() + row * shape.valueHeads(),
-                window.get(2).address() + row * shape.valueHeads(),
-                accepted,
-                state,
-                new Segments(record.firstRows(), record.counts(), record.slots(), 1, accepted),
-                false,
-                0);
-    }
-
-    private void save(Tensor from, Segments segments, Buffer to) {
-        launcher.begin()
-                .tensor(from)
-                .address(segments.firstRows())
-                .address(segments.counts())
-                .address(segments.slots())
-                .integer(from.columns())
-                .integer(Batch.MAX_WINDOW)
-                .address(to.address())
-                .launch(save, Math.ceilDiv(from.columns(), 256), segments.number(), 1, 256, 0);
     }
 
     private void advance(

@@ -3,11 +3,11 @@ package dev.strata.cuda;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What {@link CudaOps#commit} replays: for every recurrent layer of the last held pass, how to advance one slot. */
+/** What {@link CudaOps#commit} replays: for every recurrent layer of the last held pass, how to advance the states of its segments. */
 final class HeldStates {
-    /** Advances the state of {@code slot} by the first {@code accepted} saved rows; {@code record} describes that one segment to kernels. */
+    /** Advances the states by the first saved rows of every segment; {@code record} tells kernels how many. */
     interface Replay {
-        void accept(CommitRecord record, int slot, int accepted);
+        void accept(CommitRecord record);
     }
 
     private List<Replay> replays = new ArrayList<>();

@@ -1,6 +1,5 @@
 package dev.strata.cuda;
 
-import dev.strata.device.Batch;
 import dev.strata.device.NgramWeights;
 import dev.strata.device.Tensor;
 
@@ -16,7 +15,7 @@ final class NgramKernels {
     private final Kernel gate;
     private final Kernel convolve;
     private final Kernel shift;
-    private final Kernel save;
+    private final HeldRows keep;
 
     NgramKernels(
             Launcher launcher, Scratch scratch, Kernels kernels, StepRecord step, Products products, HeldStates held) {
@@ -28,7 +27,7 @@ final class NgramKernels {
         this.gate = kernels.get("ngram_gate");
         this.convolve = kernels.get("ngram_convolve");
         this.shift = kernels.get("shift_rows");
-        this.save = kernels.get("save_rows");
+        this.keep = new HeldRows(launcher, kernels);
     }
 
     void run(NgramWeights weights, Tensor embedding, Tensor residual, CudaStates.Ngram state, boolean hold) {
@@ -78,36 +77,22 @@ final class NgramKernels {
                         256,
                         0);
         if (hold) {
-            launcher.begin()
-                    .tensor(normed)
-                    .address(step.firstRows())
-                    .address(step.counts())
-                    .address(step.slots())
-                    .integer(residual.columns())
-                    .integer(Batch.MAX_WINDOW)
-                    .address(state.window().address())
-                    .launch(save, Math.ceilDiv(residual.columns(), 256), step.segments(), 1, 256, 0);
-            held.add((record, slot, accepted) -> shift(
-                    state,
-                    state.window().address() + 4L * slot * Batch.MAX_WINDOW * state.channels(),
-                    record.firstRows(),
-                    record.counts(),
-                    record.slots(),
-                    1));
+            keep.keep(normed, state.window());
+            held.add(record -> shift(state, state.window().address(), record.segments()));
         } else {
-            shift(state, normed.address(), step.firstRows(), step.counts(), step.slots(), step.segments());
+            shift(state, normed.address(), DeltaKernels.Segments.of(step));
         }
     }
 
-    private void shift(CudaStates.Ngram state, long from, long firstRows, long counts, long slots, int segments) {
+    private void shift(CudaStates.Ngram state, long from, DeltaKernels.Segments segments) {
         launcher.begin()
                 .address(from)
-                .address(firstRows)
-                .address(counts)
-                .address(slots)
+                .address(segments.firstRows())
+                .address(segments.counts())
+                .address(segments.slots())
                 .integer(state.channels())
                 .integer(state.reach())
                 .address(state.rows().address())
-                .launch(shift, Math.ceilDiv(state.channels(), 256), segments, 1, 256, 0);
+                .launch(shift, Math.ceilDiv(state.channels(), 256), segments.number(), 1, 256, 0);
     }
 }

@@ -295,6 +295,13 @@ public interface Ops {
     /** Advances held states of the segment's slot by the first {@code accepted} rows of the last held pass. */
     void commit(Batch batch, int segment, int accepted);
 
+    /** {@link #commit(Batch, int, int)} for all segments. */
+    default void commit(Batch batch, int[] accepted) {
+        for (int segment = 0; segment < accepted.length; segment++) {
+            commit(batch, segment, accepted[segment]);
+        }
+    }
+
     /** Copies {@code source} (float32 values) to the tensor. */
     void write(MemorySegment source, Tensor target);
 

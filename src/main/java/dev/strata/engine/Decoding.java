@@ -78,13 +78,15 @@ final class Decoding {
         Batch batch = passes.verify(parts);
         long now = System.nanoTime();
         List<Part> done = new ArrayList<>(parts.size());
+        int[] accepted = new int[parts.size()];
         for (int i = 0; i < parts.size(); i++) {
             Part part = parts.get(i);
             int taken = take(part, now);
-            if (batch.hold()) {
-                model.commit(batch, i, taken);
-            }
+            accepted[i] = taken;
             done.add(new Part(part.sequence(), part.firstRow(), taken, part.past(), 0));
+        }
+        if (batch.hold()) {
+            model.commit(batch, accepted);
         }
         counters.decodeRows.add(parts.size());
         // Making drafts takes a while.

@@ -231,6 +231,11 @@ final class LoadedModel implements Model {
     }
 
     @Override
+    public void commit(Batch batch, int[] accepted) {
+        ops.commit(batch, accepted);
+    }
+
+    @Override
     public void clearSlot(int slot) {
         slots.forEach(units -> units.clear(slot));
     }

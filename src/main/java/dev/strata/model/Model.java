@@ -60,6 +60,13 @@ public interface Model extends AutoCloseable {
     /** After a held pass: advances the states of segment {@code segment} by its first {@code accepted} rows. */
     void commit(Batch batch, int segment, int accepted);
 
+    /** {@link #commit(Batch, int, int)} for all segments. */
+    default void commit(Batch batch, int[] accepted) {
+        for (int segment = 0; segment < accepted.length; segment++) {
+            commit(batch, segment, accepted[segment]);
+        }
+    }
+
     /**
      * Tells that positions {@code from} to {@code to} of a text will be read soon, so that what depends on its tokens alone can be fetched
      * meanwhile; returns at once.

@@ -5,6 +5,7 @@ import dev.strata.config.Options;
 import dev.strata.config.Variables;
 import dev.strata.device.Batch;
 import dev.strata.device.Picks;
+import dev.strata.model.DraftedTokens;
 import dev.strata.model.Model;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -74,13 +75,22 @@ public final class DraftBenchmark {
                     time(
                             "pass of " + rows + (hold ? " held" : "") + " rows",
                             () -> pass(model, batch, settings, results, logits));
+                    queued(model, batch, logits);
                     if (hold) {
                         time("the same with its states taken over", () -> {
                             pass(model, batch, settings, results, logits);
-                            model.commit(batch, 0, Math.max(1, rows - 1));
+                            model.commit(batch, new int[] {Math.max(1, rows - 1)});
                         });
                     }
                 }
+            }
+            DraftedTokens drafted = new DraftedTokens();
+            Batch behind = SingleText.batch(new int[203], 200, 3, pages);
+            pass(model, behind, settings, results, logits);
+            for (int drafts : new int[] {1, 2, 4, 7}) {
+                time(
+                        drafts + " drafts behind 3 rows",
+                        () -> model.draftAhead(behind, new int[] {0, 1, 2}, drafts, 0, drafted));
             }
         }
     }
@@ -94,6 +104,21 @@ public final class DraftBenchmark {
             Arrays.setAll(rows, row -> row);
             model.forward(batch, rows, logits);
         }
+    }
+
+    /** Passes without logits that are handed over without waiting: what the card itself takes. */
+    private static void queued(Model model, Batch batch, MemorySegment room) {
+        int[] none = {};
+        double best = Double.MAX_VALUE;
+        for (int round = 0; round < 5; round++) {
+            long start = System.nanoTime();
+            for (int i = 0; i < 20; i++) {
+                model.forward(batch, none, room);
+            }
+            model.hidden(1, room);
+            best = Math.min(best, (System.nanoTime() - start) / 20e3);
+        }
+        System.out.printf(Locale.ROOT, "  queued, without head: best %.1f us%n", best);
     }
 
     private static void time(String what, Runnable work) {
