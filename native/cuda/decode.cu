@@ -4,7 +4,6 @@
 //   columns. Stored rows are on their way before the kernel waits for the one that makes its activations.
 // decode_route: norm, router product (float32), softmax and choice. A block an expert; the one that comes last for a row chooses.
 // decode_gate_up: silu(gate x) * (up x) for every (row, expert) pair and for the shared expert. A block makes 16 values of a pair.
-// decode_hyper: what a gated residual module gives its block, after decode_products has made its low-rank values and injections.
 // decode_down: the weighted sum of the down products over a row's experts and the shared one, in that order. A block makes 16
 //   outputs, one or two warps take an expert.
 // Bytes moved: every stored row once for eight activation rows; an expert's once for each pair, through the L2 cache.
@@ -30,9 +29,7 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_products, const __grid_constant__ Products
     int row0 = blockIdx.y * 8, here = min(8, given.rows - row0);
     int output = threadIdx.x >> 3, row = threadIdx.x & 7;
     float* target = m.out + (long long)(row0 + row) * m.outputs + first + output;
-    float* norm_factors =
-        given.norm_factors == nullptr || blockIdx.x > 0 ? nullptr : given.norm_factors + row0 * given.parts;
-    bool makes = output < own && row < here, integers = exact(m.type), kept = keeps<8>(given.rows, given.parts, columns);
+    bool makes = output < own && row < here, integers = exact(m.type), kept = keeps<8>(given.rows, columns);
     Vec4 norm[KEPT];
     if (kept) {
         keep_norm<8>(given.norm, columns, norm);
@@ -41,11 +38,10 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_products, const __grid_constant__ Products
     release_next_kernel();
     float before = makes && m.mode == ADD ? read_fresh(target) : 0.0f;  // on its way while the product is made
     if (kept) {
-        bring_kept<8>(given.x, norm, given.norm != nullptr, given.epsilon, columns, integers, activations, sums, inverses,
-                      norm_factors);
+        bring_kept<8>(given.x, norm, given.norm != nullptr, given.epsilon, columns, integers, activations, sums, inverses, nullptr);
     } else {
-        bring_activations(given.x + (long long)row0 * columns, given.norm, given.epsilon, given.parts, here, columns, integers,
-                          activations, stride, sums, inverses, norm_factors);
+        bring_activations(given.x + (long long)row0 * columns, given.norm, given.epsilon, here, columns, integers, activations,
+                          stride, sums, inverses);
     }
     copy_async_wait<0>();
     __syncthreads();
@@ -79,49 +75,6 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_products, const __grid_constant__ Products
             sum += partial[w][output][row];
         }
         finish_product(m, target, before, sum * inverses[row] * m.scale, given.factors, given.streams, row0 + row, first + output);
-    }
-}
-
-// A module's gates and what it reads: out[c] = mean over streams s of sigmoid(up[s * hidden + c] . low) * normed[s][c], where a residual stream
-// is normed by its factor (from the product before) and its weights. grid (hidden / 16): 8 / streams warps make 16 gates of one stream.
-STRATA_KERNEL(256, decode_hyper, const u8* up, u64 row_bytes, int type, float scale, int slot, const float* low, int rank,
-              int stride, int sums_at, int tile_at, const float* residual, const float* norm, const float* norm_factors,
-              int streams, int rows, int hidden, float* out) {
-    STRATA_DYNAMIC_SHARED(shared);
-    __shared__ float partial[8][16][8];
-    __shared__ float inverses[8];
-    int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, each = 8 / streams, stream = warp / each;
-    int first = blockIdx.x * 16, own = min(16, hidden - first);
-    u16* activations = (u16*)shared;
-    float* sums = sums_at == 0 ? nullptr : (float*)(shared + sums_at);
-    u8* tile = shared + tile_at + stream * 16 * slot;
-    const u8* from = up + (u64)(stream * hidden + first) * row_bytes;
-    bring_rows(tile, slot, from, row_bytes, own, (int)row_bytes, warp % each, each);
-    copy_async_commit();
-    wait_for_previous_kernel();
-    release_next_kernel();
-    int groups = (rank + 31) >> 5;
-    bring_activations(low, nullptr, 0.0f, 1, rows, rank, exact(type), activations, stride, sums, inverses, nullptr);
-    copy_async_wait<0>();
-    __syncthreads();
-    float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    multiply_stored<false>(type, brought(tile, slot, from, row_bytes, lane >> 2), brought(tile, slot, from, row_bytes, (lane >> 2) + 8),
-                    groups, rank, columns_of(activations, stride, sums, groups, rows), 0, warp % each, each, result);
-    put_partial(partial[warp], result);
-    __syncthreads();
-    int output = threadIdx.x >> 3, row = threadIdx.x & 7;
-    if (output < own && row < rows) {
-        float mean = 0.0f;
-        for (int s = 0; s < streams; s++) {
-            float gate = 0.0f;
-            for (int w = s * each; w < (s + 1) * each; w++) {
-                gate += partial[w][output][row];
-            }
-            int column = s * hidden + first + output;
-            mean += sigmoid(gate * inverses[row] * scale) * read_fresh(residual + (long long)row * streams * hidden + column) *
-                    read_fresh(norm_factors + row * streams + s) * norm[column];
-        }
-        out[(long long)row * hidden + first + output] = mean / streams;
     }
 }
 
@@ -269,11 +222,11 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_gate_up, const __grid_constant__ GateUpInp
         }
     }
     Vec4 ones[KEPT];
-    if (keeps<8>(1, 1, columns)) {
+    if (keeps<8>(1, columns)) {
         keep_norm<8>(nullptr, columns, ones);
         bring_kept<8>(x, ones, false, 0.0f, columns, integers, activations, sums, &inverse, nullptr);
     } else {
-        bring_activations(x, nullptr, 0.0f, 1, 1, columns, integers, activations, 0, sums, &inverse, nullptr);
+        bring_activations(x, nullptr, 0.0f, 1, columns, integers, activations, 0, sums, &inverse);
     }
     copy_async_wait<0>();
     __syncthreads();

@@ -22,9 +22,6 @@
 
 enum Mode { STORE = 0, ADD = 1, SILU = 2, TWICE_SIGMOID = 3, ADD_SCALED = 4, INJECT = 10 };
 
-// Most parts of a row that are normed each for itself.
-const int MOST_PARTS = 4;
-
 #define STRATA_TYPE_CODE(name, T) CODE_##name,
 enum TypeCode { EACH_STORED_TYPE(STRATA_TYPE_CODE) };
 
@@ -133,6 +130,11 @@ template <class T>
 struct Exact {
     static const bool value = T::EVEN && T::BYTES;
 };
+// The same of one row of activations: then halves of a group may have scales of their own.
+template <class T>
+struct OneExact {
+    static const bool value = T::BYTES;
+};
 STRATA_INLINE bool exact(int type) {
 #define STRATA_EXACT(name, T) | (Exact<T>::value ? 1u << CODE_##name : 0u)
     const u32 all = 0u EACH_STORED_TYPE(STRATA_EXACT);
@@ -194,73 +196,57 @@ STRATA_INLINE void put_four(bool integers, const float* v, u16* to, bool inside,
     }
 }
 
-// Room for a block's sums and maxima, [32][parts]. (Variables of templates cannot be told to lie beside others, which the emulator asks for.)
-STRATA_INLINE float (*sums_of_warps())[MOST_PARTS] {
-    __shared__ Vec4 sums[32];
-    static_assert(MOST_PARTS == 4, "a row of sums is four floats");
-    return (float(*)[MOST_PARTS])sums;
+// Room for the sum of squares and the largest value of each of up to 16 warps. (Variables of templates cannot be told to lie beside others, which the emulator asks for.)
+STRATA_INLINE float* sums_of_warps() {
+    __shared__ Vec4 sums[8];
+    return (float*)sums;
 }
 
-// Rows of activations, normed when there are weights for it (each of `parts` equal parts for itself), in one of the two forms, [rows][stride];
-// `inverses` gets what undoes their scaling, `sums` [rows][groups] the sums of every group and `factors` [rows][parts] those of the norm when they
-// are there. All threads of `WARPS` warps; the caller puts a barrier behind.
+// Rows of activations, normed when there are weights for it, in one of the two forms, [rows][stride]; `inverses` gets what undoes their scaling, `sums`
+// [rows][groups] the sums of every group when they are there. All threads of `WARPS` warps; the caller puts a barrier behind.
 template <int WARPS = 8>
-STRATA_INLINE void bring_activations(const float* x, const float* norm, float epsilon, int parts, int rows, int columns,
-                                     bool integers, u16* to, int stride, float* sums, float* inverses, float* factors) {
-    float(*squares_of)[MOST_PARTS] = sums_of_warps(), (*most_of)[MOST_PARTS] = squares_of + 16;
+STRATA_INLINE void bring_activations(const float* x, const float* norm, float epsilon, int rows, int columns, bool integers, u16* to,
+                                     int stride, float* sums, float* inverses) {
+    float* found = sums_of_warps();
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     int each = rows == 1 ? WARPS : rows == 2 ? WARPS / 2 : rows <= 4 ? WARPS / 4 : WARPS / 8;  // warps a row
     int row = warp / each, part = warp % each, groups = (columns + 31) >> 5;
     const float* own = x + (long long)(row < rows ? row : 0) * columns;
-    int length = columns / parts;
-    for (int p = 0; p < parts; p++) {
-        float squares = 0.0f, most = 0.0f;
-        int end = (p + 1) * length;
+    float squares = 0.0f, most = 0.0f, factor, inverse;
 #pragma unroll 4
-        for (int k = p * length + 4 * (part * 32 + lane); k < end; k += 128 * each) {
-            float v[4], w[4] = {1.0f, 1.0f, 1.0f, 1.0f};
-            four_fresh(own, k, columns, v);
-            if (norm != nullptr) {
-                four_of(norm, k, columns, w);
-            }
+    for (int k = 4 * (part * 32 + lane); k < columns; k += 128 * each) {
+        float v[4], w[4] = {1.0f, 1.0f, 1.0f, 1.0f};
+        four_fresh(own, k, columns, v);
+        if (norm != nullptr) {
+            four_of(norm, k, columns, w);
+        }
 #pragma unroll
-            for (int i = 0; i < 4; i++) {
-                squares += v[i] * v[i];
-                most = fmaxf(most, fabsf(v[i] * w[i]));
-            }
+        for (int i = 0; i < 4; i++) {
+            squares += v[i] * v[i];
+            most = fmaxf(most, fabsf(v[i] * w[i]));
         }
-        squares = warp_sum(squares);
-        most = warp_max(most);
-        if (lane == 0) {
-            squares_of[warp][p] = squares;
-            most_of[warp][p] = most;
-        }
+    }
+    squares = warp_sum(squares);
+    most = warp_max(most);
+    if (lane == 0) {
+        found[2 * warp] = squares;
+        found[2 * warp + 1] = most;
     }
     __syncthreads();
     if (row >= rows) {
         return;
     }
-    float normed[MOST_PARTS], largest = 0.0f, factor, inverse;
-#pragma unroll
-    for (int p = 0; p < MOST_PARTS; p++) {
-        float squares = 0.0f, most = 0.0f;
-        for (int i = 0; i < each && p < parts; i++) {
-            squares += squares_of[row * each + i][p];
-            most = fmaxf(most, most_of[row * each + i][p]);
-        }
-        normed[p] = norm == nullptr ? 1.0f : 1.0f / sqrtf(squares / length + epsilon);
-        largest = fmaxf(largest, most * normed[p]);
+    squares = most = 0.0f;
+    for (int i = row * each; i < (row + 1) * each; i++) {
+        squares += found[2 * i];
+        most = fmaxf(most, found[2 * i + 1]);
     }
-    fitting(largest, integers, factor, inverse);
+    float normed = norm == nullptr ? 1.0f : 1.0f / sqrtf(squares / columns + epsilon);
+    fitting(most * normed, integers, factor, inverse);
     if (part == 0 && lane == 0) {
         inverses[row] = inverse;
-#pragma unroll
-        for (int p = 0; p < MOST_PARTS; p++) {
-            if (factors != nullptr && p < parts) {
-                factors[row * parts + p] = normed[p];
-            }
-        }
     }
+    factor *= normed;
 #pragma unroll 2
     for (int base = part * 32; base < 8 * groups; base += 32 * each) {
         int k = 4 * (base + lane);
@@ -269,14 +255,9 @@ STRATA_INLINE void bring_activations(const float* x, const float* norm, float ep
         if (norm != nullptr) {
             four_of(norm, k, columns, w);
         }
-        float own_norm = normed[0];
-#pragma unroll
-        for (int p = 1; p < MOST_PARTS; p++) {
-            own_norm = k >= p * length && p < parts ? normed[p] : own_norm;
-        }
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            v[i] = v[i] * own_norm * w[i] * factor;
+            v[i] = v[i] * w[i] * factor;
         }
         put_four(integers, v, to + row * stride + k, base + lane < 8 * groups, sums == nullptr ? nullptr : sums + row * groups,
                  k >> 5);
@@ -287,8 +268,8 @@ STRATA_INLINE void bring_activations(const float* x, const float* norm, float ep
 // kernel waits.
 const int KEPT = 4;
 template <int WARPS>
-STRATA_INLINE bool keeps(int rows, int parts, int columns) {
-    return rows == 1 && parts == 1 && (columns & 31) == 0 && columns <= KEPT * 128 * WARPS;
+STRATA_INLINE bool keeps(int rows, int columns) {
+    return rows == 1 && (columns & 31) == 0 && columns <= KEPT * 128 * WARPS;
 }
 template <int WARPS>
 STRATA_INLINE void keep_norm(const float* norm, int columns, Vec4* weights) {
@@ -304,7 +285,7 @@ STRATA_INLINE void keep_norm(const float* norm, int columns, Vec4* weights) {
 template <int WARPS>
 STRATA_INLINE void bring_kept(const float* x, const Vec4* weights, bool has_norm, float epsilon, int columns, bool integers, u16* to,
                               float* sums, float* inverses, float* factors) {
-    Vec4* found = (Vec4*)sums_of_warps();  // sum of squares and most of two warps each
+    float* found = sums_of_warps();
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     float v[KEPT][4], squares = 0.0f, most = 0.0f;
 #pragma unroll
@@ -334,14 +315,14 @@ STRATA_INLINE void bring_kept(const float* x, const Vec4* weights, bool has_norm
         squares = warp_sum(squares);
     }
     if (lane == 0) {
-        ((float*)found)[2 * warp] = squares;
-        ((float*)found)[2 * warp + 1] = most;
+        found[2 * warp] = squares;
+        found[2 * warp + 1] = most;
     }
     __syncthreads();
     squares = most = 0.0f;
 #pragma unroll
     for (int i = 0; i < WARPS / 2; i++) {
-        Vec4 two = found[i];
+        Vec4 two = ((const Vec4*)found)[i];
         squares += two.x + two.z;
         most = fmaxf(most, fmaxf(two.y, two.w));
     }
@@ -499,8 +480,12 @@ struct Bytes {
             second = (word & 0xf0f0f0f0u) ^ 0x80808080u;
             return s;
         } else {
-            static_assert(T::BIAS == 128 || T::BIAS == 0, "bytes around another middle");
+            static_assert(T::BIAS == 128 || T::BIAS == 32 || T::BIAS == 0, "bytes around another middle");
             Scale s = T::bytes(row, group, quarter, first, second);
+            if constexpr (T::BIAS == 32) {  // bytes below 64: no carries
+                first += 0x60606060u;
+                second += 0x60606060u;
+            }
             if constexpr (SIGNED) {
                 first ^= 0x80808080u;
                 second ^= 0x80808080u;
@@ -511,12 +496,15 @@ struct Bytes {
 };
 
 // sums[0, 1] += 32 elements a group of row `low` . columns 2q and 2q + 1, sums[2, 3] of row `high`. Groups first, first + step, ... of
-// those brought, which begin with group `before` of the activations. ONE: only sums of column 0 (of quarter 0) are made.
-template <class T, bool ONE>
+// those brought, which begin with group `before` of the activations. ONE: only sums of column 0 (of quarter 0) are made. EXACT: whether products are made of bytes.
+// Where halves of a group have scales of their own, column 0 takes the first half and column 1 the second.
+template <class T, bool ONE, bool EXACT = Exact<T>::value>
 STRATA_INLINE void multiply_groups(const u8* low, const u8* high, int groups, int columns, Columns c, int before, int first,
                                    int step, float* sums) {
     int quarter = threadIdx.x & 3;
-    if constexpr (Exact<T>::value) {
+    if constexpr (EXACT) {
+        static_assert(ONE || T::EVEN, "a column for every half");
+        [[maybe_unused]] bool taken = T::EVEN || (int)(threadIdx.x >> 2 & 7) == quarter >> 1;
         float own[4] = {0.0f, 0.0f, 0.0f, 0.0f};
 #pragma unroll 4
         for (int g = first; g < groups; g += step) {
@@ -526,9 +514,21 @@ STRATA_INLINE void multiply_groups(const u8* low, const u8* high, int groups, in
             const u16* x = c.x + 32 * (before + g);
             Word2 x0 = *(const Word2*)(x + T::first(quarter));
             Word2 x1 = *(const Word2*)(x + T::second(quarter));
+            if constexpr (!T::EVEN) {
+                x0 = taken ? x0 : Word2{0, 0};
+                x1 = taken ? x1 : Word2{0, 0};
+            }
             int upper[4] = {0, 0, 0, 0}, lower[4] = {0, 0, 0, 0};
             multiply_bytes<Bytes<T>::SIGNED, true>(upper, a, x0.x, x1.x);
             multiply_bytes<Bytes<T>::SIGNED, false>(lower, a, x0.y, x1.y);
+            if constexpr (!T::EVEN) {
+                float of_low[2], of_high[2];
+                T::halves(low, g, of_low);
+                T::halves(high, g, of_high);
+                own[0] += of_low[0] * (float)(256 * upper[0] + lower[0]) + of_low[1] * (float)(256 * upper[1] + lower[1]);
+                own[2] += of_high[0] * (float)(256 * upper[2] + lower[2]) + of_high[1] * (float)(256 * upper[3] + lower[3]);
+                continue;
+            }
             own[0] += s.scale * (float)(256 * upper[0] + lower[0]);
             own[2] += t.scale * (float)(256 * upper[2] + lower[2]);
             if (!ONE) {
@@ -625,10 +625,9 @@ struct ProductsInputs {
     const float* x;
     const float* norm;
     float epsilon;
-    int parts, rows, columns, stride, sums_at, tile_at;
+    int rows, columns, stride, sums_at, tile_at;
     const float* factors;
-    int streams;
-    float* norm_factors;
+    int streams, unused;
 };
 
 // What becomes of one output. `before`: what was there, where something is added to it.

@@ -4,7 +4,8 @@
 // that neighbouring lanes read neighbouring bytes. Which eight elements form quarter q depends on the type: the four from first(q) on
 // and the four from second(q) on. `read` yields eight plain values and a scale (and for some types an offset):
 // weight = scale * value + offset. Block layouts are those of GGUF; all eight elements of a quarter share scale and offset.
-// Types whose plain values fit a byte give them as such by `bytes`: value = byte - BIAS, first(q).. in `low`, second(q).. in `high`.
+// Types whose plain values fit a byte give them as such by `bytes`: value = byte - BIAS, first(q).. in `low`, second(q).. in `high`. Those of them whose
+// quarters do not share one scale have one for quarters 0 and 1 and one for quarters 2 and 3: `halves`.
 // Addresses are multiples of 2 (MXFP4: 1; NVFP4 and the K types with 4-byte fields: 4).
 #pragma once
 
@@ -203,6 +204,9 @@ struct TypeMxfp4 : InHalves, FromBytes<TypeMxfp4> {
     }
 };
 
+// An E4M3 number without a sign, the one that is no number as zero.
+STRATA_INLINE float e4m3_of(u32 s) { return s == 127u ? 0.0f : 256.0f * from_half((u16)(s << 7)); }
+
 // 64 elements in 36 bytes: u8 s[4]; q[32]; 16 elements a scale, low nibbles the first 8 of them.
 struct TypeNvfp4 : FromBytes<TypeNvfp4> {
     static const bool PLAIN = false, EVEN = false, OFFSET = false;
@@ -213,11 +217,12 @@ struct TypeNvfp4 : FromBytes<TypeNvfp4> {
         const u8* b = row + (long long)36 * (group >> 1);
         int sub = 2 * (group & 1) + (quarter >> 1);
         e2m1_values(read_u32(b + 4 + 16 * (group & 1) + 4 * quarter), low, high);
-        u32 s = read_u32(b) >> (8 * sub) & 127u;
-        u32 exponent = s >> 3, mantissa = s & 7u;
-        float scale = exponent == 0 ? (float)mantissa * 0.0009765625f  // man * 2^-9, halved
-                                    : float_of((exponent + 119u) << 23 | mantissa << 20);
-        return Scale{s == 127u ? 0.0f : scale, 0.0f};
+        return Scale{0.5f * e4m3_of(read_u32(b) >> (8 * sub) & 127u), 0.0f};  // the values are doubled
+    }
+    STRATA_INLINE_MEMBER void halves(const u8* row, int group, float* scales) {
+        u32 both = read_u16(row + (long long)36 * (group >> 1) + 2 * (group & 1));
+        scales[0] = 0.5f * e4m3_of(both & 127u);
+        scales[1] = 0.5f * e4m3_of(both >> 8 & 127u);
     }
 };
 
@@ -284,6 +289,13 @@ struct TypeQ6_K : InOrder, FromBytes<TypeQ6_K> {
                    (read_u32_of_halves(h + 4) >> high_shift & 0x03030303u) << 4;
         float scale = (float)(i8)read_u8(b + 192 + 2 * (group & 7) + (quarter >> 1));
         return Scale{from_half((u16)read_u16(b + 208)) * scale, 0.0f};
+    }
+    STRATA_INLINE_MEMBER void halves(const u8* row, int group, float* scales) {
+        const u8* b = row + (long long)210 * (group >> 3);
+        float d = from_half((u16)read_u16(b + 208));
+        u32 both = read_u16(b + 192 + 2 * (group & 7));
+        scales[0] = d * (float)(i8)both;
+        scales[1] = d * (float)(i8)(both >> 8);
     }
 };
 

@@ -45,6 +45,7 @@ final class CudaOps implements Ops, AutoCloseable {
     private final StoredTypes types;
     private final Activations activations;
     private final DecodeProducts decodeProducts;
+    private final RowHyper rowHyper;
     private final DecodeExperts decodeExperts;
     private final Products products;
     private final RowKernels rows;
@@ -83,7 +84,8 @@ final class CudaOps implements Ops, AutoCloseable {
         // Behind what the kernels declare themselves.
         int sharedBytes = device.sharedMemoryOfABlock() - (8 << 10);
         RowDecode rowDecode = new RowDecode(launcher, kernels, sharedBytes, processors);
-        this.decodeProducts = new DecodeProducts(launcher, scratch, kernels, types, forms, rowDecode, sharedBytes);
+        this.decodeProducts = new DecodeProducts(launcher, kernels, types, forms, rowDecode, sharedBytes);
+        this.rowHyper = new RowHyper(launcher, scratch, rowDecode, forms, sharedBytes);
         this.decodeExperts =
                 new DecodeExperts(launcher, scratch, kernels, types, decodeProducts, rowDecode, sharedBytes);
         boolean groups = options.tensorCores() == TensorCores.GROUP
@@ -417,8 +419,8 @@ final class CudaOps implements Ops, AutoCloseable {
 
     @Override
     public void hyperMix(HyperWeights weights, Tensor residual, Tensor out, @Nullable Tensor inject) {
-        if (decodeProducts.mixes(weights, residual.rows())) {
-            decodeProducts.mix(weights, residual, out, inject);
+        if (rowHyper.suits(weights, residual.rows())) {
+            rowHyper.mix(weights, residual, out, inject);
         } else {
             rows.hyperMix(weights, residual, out, inject);
         }

@@ -170,7 +170,7 @@ final class DecodeExperts {
                 .address(shared == null ? 0 : sharedFactors())
                 .launch(
                         first == 0 && number == layout.experts() && RowDecode.gates(layout, shared)
-                                ? row.gateUp(layout.gateType())
+                                ? row.gateUp(layout.gateType(), shared == null ? null : shared.gate().type())
                                 : gateUp,
                         Math.ceilDiv(widest, DecodeShapes.OUTPUTS),
                         pairs + (shared == null ? 0 : rows),
@@ -317,7 +317,7 @@ final class DecodeExperts {
                 .integer(where.sumsAt())
                 .tensor(target)
                 .launch(
-                        plain ? row.down(layout.downType()) : down,
+                        plain ? row.down(layout.downType(), shared == null ? null : shared.down().type()) : down,
                         Math.ceilDiv(layout.hidden(), DecodeShapes.OUTPUTS),
                         rows,
                         1,

@@ -17,4 +17,9 @@ final class DecodeForms {
                 && !options.deterministic()
                 && options.form() != DecodeForm.SEPARATE;
     }
+
+    /** Whether a pass of so many rows does. */
+    boolean fused(int rows) {
+        return fused() && rows > 0 && rows <= DecodeShapes.MOST_ROWS;
+    }
 }

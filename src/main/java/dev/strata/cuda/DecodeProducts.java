@@ -1,49 +1,40 @@
 package dev.strata.cuda;
 
-import dev.strata.device.HyperWeights;
 import dev.strata.device.NormedRows;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
-import org.jspecify.annotations.Nullable;
 
 /** Launches decode_products: several matrices with the same few rows. */
 final class DecodeProducts {
     /** Matrices of one launch. */
     private static final int MOST = 6;
 
-    private static final int MOST_STREAMS = 4;
-
     private final Launcher launcher;
-    private final Scratch scratch;
     private final StoredTypes types;
     private final DecodeForms forms;
     private final int sharedBytes;
     private final RowDecode row;
     private final Kernel products;
-    private final Kernel hyper;
 
     /** @param sharedBytes the most that a block may ask for */
     DecodeProducts(
             Launcher launcher,
-            Scratch scratch,
             Kernels kernels,
             StoredTypes types,
             DecodeForms forms,
             RowDecode row,
             int sharedBytes) {
         this.launcher = launcher;
-        this.scratch = scratch;
         this.types = types;
         this.forms = forms;
         this.sharedBytes = sharedBytes;
         this.row = row;
-        this.hyper = kernels.chained("decode_hyper", sharedBytes);
         this.products = kernels.chained("decode_products", sharedBytes);
     }
 
     /** Whether passes of so many rows use the kernels of decode.cu. */
     boolean suits(int rows) {
-        return forms.fused() && rows > 0 && rows <= DecodeShapes.MOST_ROWS;
+        return forms.fused(rows);
     }
 
     /** Whether the matrices fit one launch with {@code rows} rows. */
@@ -69,77 +60,6 @@ final class DecodeProducts {
         return new Layout(stride, sums ? end : 0, tileAt, tileAt + tile);
     }
 
-    /** Whether {@link #mix} can take the module. */
-    boolean mixes(HyperWeights weights, int rows) {
-        int streams = weights.streams();
-        Weight inject = weights.inject();
-        return rows <= DecodeShapes.ROWS
-                && (streams == 1 || streams == 2 || streams == MOST_STREAMS)
-                && (weights.norm().columns() / streams) % 4 == 0
-                && (inject == null ? fits(rows, weights.down()) : fits(rows, weights.down(), inject))
-                && hyperLayout(weights, rows).bytes() <= sharedBytes;
-    }
-
-    private static Layout hyperLayout(HyperWeights weights, int rows) {
-        Weight up = weights.up();
-        int stride = DecodeShapes.stride(up.inputs());
-        int end = 2 * rows * stride;
-        boolean sums = DecodeShapes.hasOffset(up.type());
-        int tileAt = DecodeShapes.aligned(end + (sums ? 4 * rows * DecodeShapes.groups(up.inputs()) : 0));
-        return new Layout(
-                stride, sums ? end : 0, tileAt, tileAt + weights.streams() * DecodeShapes.tileBytes(up.rowBytes()));
-    }
-
-    /** A gated residual module in two kernels. */
-    void mix(HyperWeights weights, Tensor residual, Tensor out, @Nullable Tensor injections) {
-        int rows = residual.rows();
-        int streams = weights.streams();
-        Weight down = weights.down();
-        Weight up = weights.up();
-        Weight inject = weights.inject();
-        Weight[] first = injections != null && inject != null ? new Weight[] {down, inject} : new Weight[] {down};
-        Tensor low = scratch.tensor("gated residual, low rank", rows, down.outputs());
-        long factors = scratch.address("norms of streams", 4L * DecodeShapes.ROWS * MOST_STREAMS);
-        Layout layout = begin(first, rows);
-        for (int i = 0; i < MOST; i++) {
-            if (i > 0 && injections != null && inject != null) {
-                matrix(inject, injections, blocks(down), ProductMode.TWICE_SIGMOID, inject.scale() / streams);
-            } else {
-                matrix(down, low, 0, ProductMode.SILU, down.scale() / streams);
-            }
-        }
-        NormedRows in = new NormedRows(residual, weights.norm(), weights.epsilon(), residual);
-        launch(
-                layout,
-                first.length,
-                in,
-                streams,
-                0,
-                streams,
-                factors,
-                blocks(down) + (inject != null && injections != null ? blocks(inject) : 0));
-        Layout second = hyperLayout(weights, rows);
-        launcher.begin()
-                .address(up.address())
-                .address(up.rowBytes())
-                .integer(types.code(up.type()))
-                .real(up.scale())
-                .integer(DecodeShapes.slot(up.rowBytes()))
-                .tensor(low)
-                .integer(up.inputs())
-                .integer(second.stride())
-                .integer(second.sumsAt())
-                .integer(second.tileAt())
-                .tensor(residual)
-                .tensor(weights.norm())
-                .address(factors)
-                .integer(streams)
-                .integer(rows)
-                .integer(out.columns())
-                .tensor(out)
-                .launch(hyper, Math.ceilDiv(out.columns(), DecodeShapes.OUTPUTS), 1, 1, 256, second.bytes());
-    }
-
     /** residual streams += inject * W in. */
     void inject(Weight weight, Tensor in, Tensor injections, Tensor residual) {
         if (row.fits(in.rows(), weight)) {
@@ -150,7 +70,7 @@ final class DecodeProducts {
         for (int i = 0; i < MOST; i++) {
             matrix(weight, residual, 0, ProductMode.INJECT, weight.scale());
         }
-        launch(layout, 1, NormedRows.plain(in), 1, injections.address(), injections.columns(), 0, blocks(weight));
+        launch(layout, 1, NormedRows.plain(in), injections.address(), injections.columns(), blocks(weight));
     }
 
     /** outs[i] = weights[i] in, for matrices that {@link #fits} said yes to. */
@@ -170,7 +90,7 @@ final class DecodeProducts {
             matrix(weights[at], outs[at], block, ProductMode.STORE, weights[at].scale());
             block += i < weights.length ? blocks(weights[i]) : 0;
         }
-        launch(layout, weights.length, in, 1, 0, 0, 0, block);
+        launch(layout, weights.length, in, 0, 0, block);
     }
 
     /** out = mode(scale * W in). */
@@ -183,7 +103,7 @@ final class DecodeProducts {
         for (int i = 0; i < MOST; i++) {
             matrix(weight, out, 0, mode, scale);
         }
-        launch(layout, 1, NormedRows.plain(in), 1, factors, 0, 0, blocks(weight));
+        launch(layout, 1, NormedRows.plain(in), factors, 0, blocks(weight));
     }
 
     private void one(Weight weight, Tensor in, Tensor out, ProductMode mode, float scale, long factors, int streams) {
@@ -225,17 +145,14 @@ final class DecodeProducts {
             Layout layout,
             int count,
             NormedRows in,
-            int parts,
             long factors,
             int streams,
-            long normFactors,
             int blocks) {
         Tensor rows = in.rows();
         launcher.integer(count)
                 .tensor(rows)
                 .tensor(in.weight())
                 .real(in.epsilon())
-                .integer(parts)
                 .integer(rows.rows())
                 .integer(rows.columns())
                 .integer(layout.stride())
@@ -243,7 +160,7 @@ final class DecodeProducts {
                 .integer(layout.tileAt())
                 .address(factors)
                 .integer(streams)
-                .address(normFactors)
+                .integer(0)
                 .launch(products, blocks, Math.ceilDiv(rows.rows(), DecodeShapes.ROWS), 1, 256, layout.bytes());
     }
 }

@@ -12,7 +12,7 @@ import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Which kernels of row.cu take the work of a pass of few rows, and how products are launched with them. */
+/** Which kernels of row_*.cu take the work of a pass of few rows, and how products are launched with them. */
 final class RowDecode {
     private static final int MOST_MATRICES = 4;
     private static final int MOST_COLUMNS = 4096;
@@ -51,12 +51,39 @@ final class RowDecode {
         return kernel("row_route_", type);
     }
 
-    Kernel gateUp(QuantType type) {
-        return kernel("row_gate_up_", type);
+    Kernel streams(QuantType type) {
+        return kernel("row_streams_", type);
     }
 
-    Kernel down(QuantType type) {
-        return kernel("row_down_", type);
+    Kernel hyper(QuantType type) {
+        return kernel("row_hyper_", type);
+    }
+
+    /** @param shared type of the shared expert's matrices, where there is one */
+    Kernel gateUp(QuantType type, @Nullable QuantType shared) {
+        return experts("row_gate_up_", type, shared);
+    }
+
+    /** @param shared type of the shared expert's matrix, where there is one */
+    Kernel down(QuantType type, @Nullable QuantType shared) {
+        return experts("row_down_", type, shared);
+    }
+
+    private Kernel experts(String name, QuantType type, @Nullable QuantType shared) {
+        return shared == null || shared == type
+                ? kernel(name, type)
+                : kernel(name + type.name().toLowerCase(Locale.ROOT) + "_", shared);
+    }
+
+    /** Whether row_experts.cu has kernels for routed experts of one type beside a shared one of another. */
+    private static boolean beside(QuantType type, QuantType shared) {
+        return type == shared
+                || switch (type) {
+                    case Q4_0, IQ4_NL, Q4_K, Q5_K, Q6_K, IQ4_XS, Q2_0, IQ2_XS, IQ3_XXS, IQ3_S ->
+                        shared == QuantType.Q8_0;
+                    case MXFP4, NVFP4 -> shared == QuantType.Q8_0 || shared == QuantType.BF16;
+                    default -> false;
+                };
     }
 
     private static boolean whole(int columns, int most) {
@@ -72,22 +99,23 @@ final class RowDecode {
                 };
     }
 
-    /** Whether gate and up products are of one type, those of the shared expert too. */
+    /** Whether gate and up products are of one type, and those of the shared expert of one that goes with it. */
     static boolean gates(ExpertLayout layout, @Nullable SharedExpert shared) {
         QuantType type = layout.gateType();
         return whole(layout.hidden(), MOST_COLUMNS)
                 && layout.experts() <= MOST_TABLE
                 && layout.upType() == type
                 && (shared == null
-                        || (shared.gate().type() == type && shared.up().type() == type));
+                        || (beside(type, shared.gate().type())
+                                && shared.up().type() == shared.gate().type()));
     }
 
-    /** Whether down products are of one type, the shared expert's too. */
+    /** Whether down products are of one type, and the shared expert's of one that goes with it. */
     static boolean sums(ExpertLayout layout, @Nullable SharedExpert shared, int experts) {
         return experts <= MOST_PAIRS_OF_WARPS
                 && layout.intermediate() % 32 == 0
                 && (shared == null
-                        || (shared.down().type() == layout.downType()
+                        || (beside(layout.downType(), shared.down().type())
                                 && shared.down().inputs() % 32 == 0));
     }
 

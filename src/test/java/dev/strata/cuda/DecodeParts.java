@@ -6,13 +6,15 @@ import java.util.List;
 final class DecodeParts {
     private static final int PAST = 1100;
     private static final List<String> KINDS = List.of(
-            "decode_products.*",
-            "decode_route",
-            "decode_gate_up",
-            "decode_down",
+            "(decode|row)_products.*",
+            "row_streams.*|row_hyper.*|hyper.*",
+            "(decode|row)_route.*",
+            "(decode|row)_gate_up.*",
+            "(decode|row)_down.*",
             "attention_decode.*|attention_merge",
             "rms_norm|add_rows|embed.*|attention_inputs",
-            "delta.*|shift_rows|hyper.*",
+            "delta.*|shift_rows",
+            "index.*|select.*|ngram.*",
             "product_.*|gate_up_.*|down_.*|route|attention_rows.*");
 
     /** What a step is to do. */

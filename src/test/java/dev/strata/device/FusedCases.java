@@ -38,8 +38,8 @@ final class FusedCases {
         }
         for (int rows : new int[] {1, 3, 8, 11}) {
             cases.add(inject(rows, QuantType.Q8_0));
-            cases.add(hyper(rows, 4, QuantType.Q8_0, 320));
-            cases.add(hyper(rows, 2, QuantType.Q4_K, 256));
+            cases.add(hyper(rows, 4, QuantType.Q8_0, 320, QuantType.BF16));
+            cases.add(hyper(rows, 2, QuantType.Q4_K, 256, QuantType.Q4_K));
         }
         for (KvFormat format : KvFormat.values()) {
             for (int past : new int[] {0, 63, 64, 450}) {
@@ -174,7 +174,7 @@ final class FusedCases {
         });
     }
 
-    private static OpCase hyper(int rows, int streams, QuantType type, int rank) {
+    private static OpCase hyper(int rows, int streams, QuantType type, int rank, QuantType inject) {
         String name = PREFIX + "gated residual of " + rows + " rows, " + streams + " streams, " + type;
         return new OpCase(name, Kind.PRODUCT, f -> {
             int hidden = 256;
@@ -183,13 +183,13 @@ final class FusedCases {
                     f.parameter(1, streams * hidden, 1, 0.3),
                     f.weight(type, rank, streams * hidden, 0.1f),
                     f.weight(type, streams * hidden, rank),
-                    f.weight(QuantType.BF16, streams, streams * hidden),
+                    f.weight(inject, streams, streams * hidden),
                     1e-6f);
             Tensor residual = f.input(rows, streams * hidden, 2);
             Tensor out = f.output(rows, hidden);
-            Tensor inject = f.output(rows, streams);
-            f.ops().hyperMix(weights, residual, out, inject);
-            return new float[][] {f.read(out), f.read(inject)};
+            Tensor strengths = f.output(rows, streams);
+            f.ops().hyperMix(weights, residual, out, strengths);
+            return new float[][] {f.read(out), f.read(strengths)};
         });
     }
 

@@ -1,0 +1,279 @@
+// row_route: norm, router product (float32) and choice. A block an expert; the one that comes last chooses.
+// row_gate_up: silu(gate x) * (up x) for every expert that is chosen and for the shared one. A block makes 16 values.
+// row_down: the weighted sum of the down products and of the shared expert's, in that order. A block makes 16 outputs, two warps take an expert.
+#include "row.cuh"
+
+template <class T, class S>
+struct Same {
+    static const bool value = false;
+};
+template <class T>
+struct Same<T, T> {
+    static const bool value = true;
+};
+
+// grid (experts, rows). Up to READ_EARLY * 2048 columns.
+const int READ_EARLY = 2;
+template <class T>
+STRATA_INLINE void route(const RouteInputs& given, float (*partial)[2]) {
+    int t = threadIdx.x, columns = given.columns, items = columns >> 3, row = blockIdx.y;
+    const float* x = given.x + (long long)row * columns;
+    float* logits = given.logits + (long long)row * given.experts;
+    const u8* stored = given.router + (u64)blockIdx.x * given.row_bytes;
+    Eight w[READ_EARLY];
+    float norms[READ_EARLY][8], v[READ_EARLY][8], sum = 0.0f, squares = 0.0f;
+#pragma unroll
+    for (int j = 0; j < READ_EARLY; j++) {
+        int item = t + 256 * j;
+        if (item < items) {
+            read_eight<T>(stored, item, columns, w[j]);
+#pragma unroll
+            for (int h = 0; h < 2; h++) {
+                *(Vec4*)(norms[j] + 4 * h) = given.norm != nullptr ? *(const Vec4*)(given.norm + (h == 0 ? w[j].first : w[j].second))
+                                                                   : Vec4{1.0f, 1.0f, 1.0f, 1.0f};
+            }
+        }
+    }
+    wait_for_previous_kernel();
+    release_next_kernel();
+#pragma unroll
+    for (int j = 0; j < READ_EARLY; j++) {
+        if (t + 256 * j < items) {
+            read_fresh_four(x + w[j].first, v[j]);
+            read_fresh_four(x + w[j].second, v[j] + 4);
+#pragma unroll
+            for (int i = 0; i < 8; i++) {
+                squares += v[j][i] * v[j][i];
+                v[j][i] *= norms[j][i];
+                sum += v[j][i] * w[j].of[i];
+            }
+        }
+    }
+    sum_two(sum, squares, partial);
+    float factor = given.norm == nullptr ? 1.0f : inverse_root(squares / columns + given.epsilon);
+    int last = 0;
+    if (t == 0) {
+        logits[blockIdx.x] = sum * factor * given.router_scale;
+        last = arrive(given.arrivals + row) == (int)gridDim.x - 1;
+        if (last) {
+            given.arrivals[row] = 0;
+        }
+    }
+    if (t < 32 && broadcast(last, 0) != 0) {
+        choose_any(logits, given.experts, given.used, given.renormalise, given.scale, given.ids + row * given.used,
+                   given.weights + row * given.used);
+    }
+    if (blockIdx.x == 0 && given.norm != nullptr) {
+#pragma unroll
+        for (int j = 0; j < READ_EARLY; j++) {
+            if (t + 256 * j < items) {
+#pragma unroll
+                for (int i = 0; i < 8; i++) {
+                    given.normed[(long long)row * columns + (i < 4 ? w[j].first : w[j].second) + (i & 3)] = v[j][i] * factor;
+                }
+            }
+        }
+    }
+}
+
+// grid (tiles of the wider of both, pairs of rows and experts and rows of the shared one). What the next kernel reads early was made by the kernel before this one: the next one is
+// let in behind the wait.
+struct GateUpRoom {
+    u64 blobs[TABLE_KEPT];
+    float partial[8][16], of_gate[8], inverse;
+};
+// 16 values of an expert whose rows from `from` on (gate's for the first half of the block, up's for the other) are on their way to `tile`.
+template <class T>
+STRATA_INLINE void gated(const GateUpInputs& given, GateUpRoom& room, const float* x, const u8* tile, int slot, const u8* from, u32 row_bytes,
+                         float gate_scale, float up_scale, int own, float* to) {
+    STRATA_DYNAMIC_SHARED(shared);
+    float(*partial)[16] = room.partial;
+    int t = threadIdx.x, warp = t >> 5, lane = t & 31, columns = given.columns;
+    float* sums = T::OFFSET ? (float*)(shared + given.sums_at) : nullptr;
+    Vec4 ones[KEPT];
+    keep_norm<8>(nullptr, columns, ones);
+    bring_kept<8>(x, ones, false, 0.0f, columns, OneExact<T>::value, (u16*)shared, sums, &room.inverse, nullptr);
+    copy_async_wait<0>();
+    __syncthreads();
+    float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    multiply_groups<T, true, OneExact<T>::value>(brought(tile, slot, from, row_bytes, lane >> 2),
+                                                 brought(tile, slot, from, row_bytes, (lane >> 2) + 8), (columns + 31) >> 5, columns,
+                                                 columns_of((u16*)shared, 0, sums, 0, 1), 0, warp & 3, 4, result);
+    if ((lane & 3) == 0) {
+        partial[warp][lane >> 2] = result[0];
+        partial[warp][(lane >> 2) + 8] = result[2];
+    }
+    __syncthreads();
+    if (t < 16 && t < own) {
+        float gate = partial[0][t] + partial[1][t] + partial[2][t] + partial[3][t];
+        float upper = partial[4][t] + partial[5][t] + partial[6][t] + partial[7][t];
+        gate *= room.inverse * gate_scale;
+        to[t] = gate / (1.0f + power_of_two(-1.4426950408889634f * gate)) * (upper * room.inverse * up_scale);
+    }
+}
+// T: type of the routed experts, S: of the shared one.
+template <class T, class S>
+STRATA_INLINE void gate_up(const GateUpInputs& given, GateUpRoom& room) {
+    STRATA_DYNAMIC_SHARED(shared);
+    u64* blobs = room.blobs;
+    int t = threadIdx.x, r = t >> 3;
+    bool common = (int)blockIdx.y >= given.pairs, up = r >= 16;
+    const GateUp& m = common ? given.common : given.routed;
+    int first = blockIdx.x * 16, own = m.intermediate - first, slot = m.gate_slot;
+    int row = common ? blockIdx.y - given.pairs : blockIdx.y / given.used;
+    const float* x = given.x + (long long)row * given.columns;
+    u32 row_bytes = (u32)m.gate_bytes;
+    u8* tile = shared + given.tile_at + (up ? 16 * slot : 0);
+    u64 from = (up ? m.up : m.gate) + (u64)first * row_bytes;
+    if (!common) {
+#pragma unroll 1
+        for (int i = t; i < given.experts; i += 256) {
+            blobs[i] = given.table[i];
+        }
+    } else if (own > 0) {
+        bring_tile(tile, slot, (const u8*)from, row_bytes, row_bytes, own, r & 15, t & 7, 8);
+    }
+    __syncthreads();
+    wait_for_previous_kernel();
+    release_next_kernel();
+    if (own <= 0) {
+        return;
+    }
+    float gate_scale = m.gate_scale, up_scale = m.up_scale;
+    if (!common) {
+        u64 base = blobs[read_fresh(given.ids + blockIdx.y)];
+        if (base == 0) {
+            return;
+        }
+        from += base;
+        bring_tile(tile, slot, (const u8*)from, row_bytes, row_bytes, own, r & 15, t & 7, 8);
+        if (m.tail != 0) {
+            gate_scale = ((const float*)(base + m.tail))[0];
+            up_scale = ((const float*)(base + m.tail))[1];
+        }
+    }
+    copy_async_commit();
+    float* to = (common ? given.common_h + (long long)row * m.intermediate : given.h + (long long)blockIdx.y * m.intermediate) + first;
+    if (!Same<T, S>::value && common) {
+        gated<S>(given, room, x, tile, slot, (const u8*)from, row_bytes, gate_scale, up_scale, own, to);
+    } else {
+        gated<T>(given, room, x, tile, slot, (const u8*)from, row_bytes, gate_scale, up_scale, own, to);
+    }
+    if (common && blockIdx.x == 0) {
+        shared_factor(given, x, row, room.of_gate);
+    }
+}
+
+// grid (outputs / 16, rows), two warps for every expert and two for the shared one.
+template <class T>
+STRATA_INLINE void multiply_down(const Down& m, const u8* tile, const u8* from, const u16* activations, const float* sums, int part, float* result) {
+    int lane = threadIdx.x & 31;
+    multiply_groups<T, true, OneExact<T>::value>(brought(tile, m.slot, from, m.row_bytes, lane >> 2),
+                                                 brought(tile, m.slot, from, m.row_bytes, (lane >> 2) + 8), (m.columns + 31) >> 5, m.columns,
+                                                 columns_of(activations, 0, sums, 0, 1), 0, part, 2, result);
+}
+// T: type of the routed experts, S: of the shared one.
+template <class T, class S>
+STRATA_INLINE void down(const DownInputs& given, float (*partial)[16], float* most_of) {
+    STRATA_DYNAMIC_SHARED(shared);
+    int t = threadIdx.x, warp = t >> 5, lane = t & 31, which = warp >> 1, part = warp & 1, in_pair = t & 63;
+    int first = blockIdx.x * 16, own = given.outputs - first, row = blockIdx.y, pair = row * given.used + which;
+    bool common = which >= given.used;
+    const Down& m = common ? given.common : given.routed;
+    u8* tile = shared + which * given.expert_bytes;
+    float* target = given.out + (long long)row * given.outputs + first + t;
+    float factor = m.scale;
+    u64 base = 0;
+    if (!common) {
+        base = given.table[read_fresh(given.ids + pair)];
+    }
+    bool there = common || base != 0;
+    const u8* from = (const u8*)(base + m.offset) + (u64)first * m.row_bytes;
+    if (there) {
+        bring_tile(tile, m.slot, from, (u32)m.row_bytes, (u32)m.row_bytes, own, in_pair >> 2, in_pair & 3, 4);
+    }
+    copy_async_commit();
+    if (!common && there) {
+        factor *= read_fresh(given.weights + pair);
+        if (m.tail != 0) {
+            factor *= *(const float*)(base + m.tail);
+        }
+    }
+    wait_for_previous_kernel();
+    release_next_kernel();
+    float before = given.mode == ADD && t < 16 && t < own ? read_fresh(target) : 0.0f;
+    if (common) {
+        factor *= read_fresh(given.factors + row);
+    }
+    const float* x = common ? given.common_h + (long long)row * m.columns : given.h + (long long)pair * m.columns;
+    u16* activations = (u16*)(tile + given.x_at);
+    float* sums = (common ? S::OFFSET : T::OFFSET) ? (float*)(tile + given.sums_at) : nullptr;
+    float inverse, result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    bring_activations_of_warps(there, x, m.columns, common ? OneExact<S>::value : OneExact<T>::value, activations, sums, part, 2, most_of + 2 * which,
+                               inverse);
+    copy_async_wait<0>();
+    __syncthreads();
+    if (!Same<T, S>::value && common) {
+        multiply_down<S>(m, tile, from, activations, sums, part, result);
+    } else if (there) {
+        multiply_down<T>(m, tile, from, activations, sums, part, result);
+    }
+    factor = there ? factor * inverse : 0.0f;
+    if ((lane & 3) == 0) {
+        partial[warp][lane >> 2] = there ? factor * result[0] : 0.0f;
+        partial[warp][(lane >> 2) + 8] = there ? factor * result[2] : 0.0f;
+    }
+    __syncthreads();
+    if (t < 16 && t < own) {
+        float sum = 0.0f;
+#pragma unroll 4
+        for (int w = 0; w < 2 * (given.used + given.shares); w++) {
+            sum += partial[w][t];
+        }
+        if (given.mode == INJECT) {
+            inject(given.out, sum, given.strengths, given.streams, row, given.outputs, first + t);
+        } else {
+            *target = before + sum;
+        }
+    }
+}
+
+// T: type of the routed experts, S: of the shared one.
+#define STRATA_ROW_EXPERTS(name, T, S)                                                               \
+    STRATA_RESIDENT_KERNEL(256, 4, row_gate_up_##name, const __grid_constant__ GateUpInputs given) { \
+        __shared__ GateUpRoom room;                                                                  \
+        gate_up<T, S>(given, room);                                                                  \
+    }                                                                                                \
+    STRATA_KERNEL(1024, row_down_##name, const __grid_constant__ DownInputs given) {                 \
+        __shared__ float partial[32][16];                                                            \
+        __shared__ float most_of[32];                                                                \
+        down<T, S>(given, partial, most_of);                                                         \
+    }
+#define STRATA_ROW_ONE_TYPE(name, T) STRATA_ROW_EXPERTS(name, T, T)
+EACH_STORED_TYPE(STRATA_ROW_ONE_TYPE)
+// Files keep the shared expert, which every token goes through, in more bits.
+#define STRATA_ROW_BESIDE_Q8_0(name, T) STRATA_ROW_EXPERTS(name##_q8_0, T, TypeQ8_0)
+STRATA_ROW_BESIDE_Q8_0(q4_0, TypeQ4_0)
+STRATA_ROW_BESIDE_Q8_0(iq4_nl, TypeIq4Nl)
+STRATA_ROW_BESIDE_Q8_0(mxfp4, TypeMxfp4)
+STRATA_ROW_BESIDE_Q8_0(nvfp4, TypeNvfp4)
+STRATA_ROW_BESIDE_Q8_0(q4_k, TypeQ4_K)
+STRATA_ROW_BESIDE_Q8_0(q5_k, TypeQ5_K)
+STRATA_ROW_BESIDE_Q8_0(q6_k, TypeQ6_K)
+STRATA_ROW_BESIDE_Q8_0(iq4_xs, TypeIq4Xs)
+STRATA_ROW_BESIDE_Q8_0(q2_0, TypeQ2_0)
+STRATA_ROW_BESIDE_Q8_0(iq2_xs, TypeIq2Xs)
+STRATA_ROW_BESIDE_Q8_0(iq3_xxs, TypeIq3Xxs)
+STRATA_ROW_BESIDE_Q8_0(iq3_s, TypeIq3S)
+STRATA_ROW_EXPERTS(mxfp4_bf16, TypeMxfp4, TypeBf16)
+STRATA_ROW_EXPERTS(nvfp4_bf16, TypeNvfp4, TypeBf16)
+
+#define STRATA_ROW_ROUTER(name, T)                                                        \
+    STRATA_KERNEL(256, row_route_##name, const __grid_constant__ RouteInputs given) {     \
+        __shared__ float partial[8][2];                                                   \
+        route<T>(given, partial);                                                         \
+    }
+STRATA_ROW_ROUTER(f32, TypeF32)
+STRATA_ROW_ROUTER(f16, TypeF16)
+STRATA_ROW_ROUTER(bf16, TypeBf16)
+STRATA_ROW_ROUTER(q8_0, TypeQ8_0)
