@@ -71,13 +71,17 @@ public final class StreamLoad {
     private StreamLoad(URI server, int maxTokens) {
         host = server.getHost();
         port = server.getPort();
+        request = request(maxTokens);
+    }
+
+    /** What every stream asks for, again and again. */
+    static byte[] request(int maxTokens) {
         String body =
                 "{\"messages\":[{\"role\":\"user\",\"content\":\"Define ocean.\"}],\"stream\":true,\"ignore_eos\":true,\"max_tokens\":"
                         + maxTokens + "}";
-        request =
-                ("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
-                                + body.length() + "\r\n\r\n" + body)
-                        .getBytes(StandardCharsets.US_ASCII);
+        return ("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
+                        + body.length() + "\r\n\r\n" + body)
+                .getBytes(StandardCharsets.US_ASCII);
     }
 
     /** Runs the load and asks /health beside it; returns when all streams have ended. */
