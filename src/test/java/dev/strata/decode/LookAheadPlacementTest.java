@@ -12,11 +12,14 @@ import dev.strata.device.fake.FakeDevice;
 import dev.strata.expert.AheadSource;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.ExpertProfile;
+import dev.strata.expert.FakeFile;
+import dev.strata.expert.FileExpertSource;
 import dev.strata.expert.FileSources;
 import dev.strata.expert.Layouts;
 import dev.strata.expert.PinnedRanges;
 import dev.strata.expert.SlotAdaptation;
 import dev.strata.expert.TieredExpertSource;
+import dev.strata.format.QuantType;
 import dev.strata.prefill.StagerSizing;
 import java.io.IOException;
 import java.util.List;
@@ -26,9 +29,24 @@ import org.junit.jupiter.api.Test;
 /** Guesses of the next layer's experts on a device: they come to the host with the choice of this layer, and are read ahead. */
 class LookAheadPlacementTest {
     private static final ArenaLayout MODEL = Layouts.small(5, 48);
+    /** Its matrices are large enough to be read to their places, and no whole blocks. */
+    private static final ArenaLayout LARGE = Layouts.of(2, 24, 256, 130, QuantType.F16, false);
 
     @Test
     void guessesAreReadAheadAndNothingElseChanges() throws IOException {
+        check(MODEL, FileSources.over(MODEL, FileSources.patterns(MODEL)), 60);
+    }
+
+    @Test
+    void partsOfBlobsAreOneOnTheDevice() throws IOException {
+        FileSources.Laid laid = FileSources.lay(LARGE, new SplittableRandom(2), true, layer -> List.of());
+        FakeFile file = new FakeFile(laid.contents(), 4096);
+        FileExpertSource source = laid.open(file, 4);
+        check(LARGE, source, 12);
+        assertEquals(0, source.counters().retries());
+    }
+
+    private static void check(ArenaLayout model, FileExpertSource files, int steps) throws IOException {
         PlacementSettings settings = new PlacementSettings(
                 20,
                 1000,
@@ -42,16 +60,16 @@ class LookAheadPlacementTest {
                 6,
                 null,
                 4);
-        try (FakeDevice device = FakeDevice.threaded(8 << 20);
-                AheadSource ahead = AheadSource.start(FileSources.over(MODEL, FileSources.patterns(MODEL)))) {
+        try (FakeDevice device = FakeDevice.threaded(64 << 20);
+                AheadSource ahead = AheadSource.start(files)) {
             TieredExpertSource source = TieredExpertSource.file(ahead);
             try (DevicePlacement placement = ExpertTiers.place(
-                            device, source, PinnedRanges.none(MODEL), ExpertProfile.even(MODEL), settings);
-                    FakePass pass = new FakePass(device, new Guessing(placement), MODEL.layers(), 6, 64)) {
+                            device, source, PinnedRanges.none(model), ExpertProfile.even(model), settings);
+                    FakePass pass = new FakePass(device, new Guessing(placement, model.layers()), model.layers(), 6, 64)) {
                 assertTrue(placement.readsAhead());
                 SplittableRandom random = new SplittableRandom(6);
-                for (int step = 0; step < 60; step++) {
-                    pass.run(step % 20 == 0 ? 40 : 1 + step % 3, random);
+                for (int step = 0; step < steps; step++) {
+                    pass.run(step % (steps / 3) == 0 ? 40 : 1 + step % 3, random);
                 }
                 assertEquals(List.of(), pass.wrong());
                 assertTrue(ahead.guessed() > 0);
@@ -61,7 +79,7 @@ class LookAheadPlacementTest {
     }
 
     /** Lets every layer guess that the next one chooses the same experts. */
-    private record Guessing(DevicePlacement placement) implements ExpertPlacement {
+    private record Guessing(DevicePlacement placement, int layers) implements ExpertPlacement {
         @Override
         public ExpertLayout layout(int layer) {
             return placement.layout(layer);
@@ -84,7 +102,7 @@ class LookAheadPlacementTest {
 
         @Override
         public void products(int layer, ExpertGroups groups) {
-            if (layer + 1 < MODEL.layers()) {
+            if (layer + 1 < layers) {
                 placement.expect(layer + 1, groups.routing(), groups.rows());
             }
             placement.products(layer, groups);

@@ -27,41 +27,14 @@ class InPlaceReadTest {
             new ExpertLayout(1, 10, 512, 256, QuantType.Q8_0, QuantType.Q4_0, QuantType.Q8_0, true)));
 
     private final SplittableRandom random = new SplittableRandom(11);
-    private byte[] contents = {};
-
-    /** Stacked tensors that start anywhere in their blocks, or matrices with gaps between them. */
-    private List<BlobSlices> slices(boolean stacked) {
-        byte[] bytes = new byte[12 << 20];
-        long end = random.nextInt(9000);
-        List<BlobSlices> layers = new ArrayList<>();
-        for (int layer = 0; layer < MODEL.layers(); layer++) {
-            ExpertLayout layout = MODEL.layout(layer);
-            List<List<FileSlice>> blobs = new ArrayList<>();
-            for (int expert = 0; expert < layout.experts(); expert++) {
-                blobs.add(new ArrayList<>());
-            }
-            long from = 0;
-            for (long size : new long[] {layout.gateBytes(), layout.upBytes(), layout.downBytes()}) {
-                for (int expert = 0; expert < layout.experts(); expert++) {
-                    byte[] blob = new byte[(int) MODEL.stride(layer)];
-                    new PatternSource(MODEL).copyBlob(layer, expert, MemorySegment.ofArray(blob));
-                    System.arraycopy(blob, (int) from, bytes, (int) end, (int) size);
-                    blobs.get(expert).add(new FileSlice(0, end, size));
-                    end += size + (stacked ? 0 : random.nextInt(3) * random.nextInt(5000));
-                }
-                end += random.nextInt(5000);
-                from += size;
-            }
-            layers.add(new BlobSlices(layout, blobs, factors(layout, layer)));
-        }
-        contents = java.util.Arrays.copyOf(bytes, (int) end);
-        return layers;
+    private FileSources.Laid lay(boolean stacked) {
+        return FileSources.lay(MODEL, random, stacked, layer -> factors(MODEL.layout(layer), layer));
     }
 
     /** The pattern's bytes where a blob has its factors. */
     private static List<float[]> factors(ExpertLayout layout, int layer) {
         List<float[]> factors = new ArrayList<>();
-        for (int part = 0; part < (layout.scaled() ? 3 : 0); part++) {
+        for (int part = 0; part < (3); part++) {
             float[] one = new float[layout.experts()];
             for (int expert = 0; expert < one.length; expert++) {
                 one[expert] = Float.intBitsToFloat(1 << 20 | layer << 8 | expert << 4 | part);
@@ -69,10 +42,6 @@ class InPlaceReadTest {
             factors.add(one);
         }
         return factors;
-    }
-
-    private static FileExpertSource open(FakeFile file, List<BlobSlices> slices) throws IOException {
-        return FileExpertSource.over(List.of(Path.of("model.gguf")), List.of(file), slices, 3);
     }
 
     /** Reads some experts in parts, puts them together and compares them with what a whole copy gives. */
@@ -109,12 +78,12 @@ class InPlaceReadTest {
     @Test
     void anyLayoutBatchAndTroubleGivesTheParts() throws IOException {
         for (int round = 0; round < 24; round++) {
-            List<BlobSlices> slices = slices(random.nextBoolean());
-            FakeFile file = new FakeFile(contents, new int[] {4096, 512, 1}[round % 3]);
+            FileSources.Laid laid = lay(random.nextBoolean());
+            FakeFile file = new FakeFile(laid.contents(), new int[] {4096, 512, 1}[round % 3]);
             int trouble = round % 4;
             int[] calls = {0};
             file.shortening(count -> trouble == 1 && calls[0]++ % 5 == 0 ? count - count / 3 : count);
-            try (FileExpertSource source = open(file, slices);
+            try (FileExpertSource source = laid.open(file, 3);
                     Arena arena = Arena.ofShared()) {
                 for (int batch = 0; batch < 4; batch++) {
                     file.failing(random.nextInt(4), trouble == 2 ? 1 : 0);
@@ -132,8 +101,8 @@ class InPlaceReadTest {
 
     @Test
     void neighboursAreOneRequestForEachTensorAndNothingIsReadTwice() throws IOException {
-        List<BlobSlices> slices = slices(true);
-        try (FileExpertSource source = open(new FakeFile(contents, 4096), slices);
+        FileSources.Laid laid = lay(true);
+        try (FileExpertSource source = laid.open(new FakeFile(laid.contents(), 4096), 3);
                 Arena arena = Arena.ofShared()) {
             check(source, 0, new int[] {0, 1, 2, 3, 4, 5, 6, 7}, arena);
             assertEquals(3, source.counters().requests());
@@ -148,9 +117,9 @@ class InPlaceReadTest {
 
     @Test
     void aBrokenDriveIsReportedWithFileAndOffset() throws IOException {
-        List<BlobSlices> slices = slices(true);
-        FakeFile file = new FakeFile(contents, 4096);
-        try (FileExpertSource source = open(file, slices);
+        FileSources.Laid laid = lay(true);
+        FakeFile file = new FakeFile(laid.contents(), 4096);
+        try (FileExpertSource source = laid.open(file, 3);
                 Arena arena = Arena.ofShared()) {
             file.failing(0, Integer.MAX_VALUE);
             UncheckedIOException failure =
@@ -165,10 +134,10 @@ class InPlaceReadTest {
 
     @Test
     void realFilesPastThePageCache(@TempDir Path folder) throws IOException {
-        List<BlobSlices> slices = slices(true);
-        Path path = Files.write(folder.resolve("model.gguf"), contents);
+        FileSources.Laid laid = lay(true);
+        Path path = Files.write(folder.resolve("model.gguf"), laid.contents());
         for (boolean unbuffered : new boolean[] {true, false}) {
-            try (FileExpertSource source = FileExpertSource.open(List.of(path), slices, unbuffered, 2);
+            try (FileExpertSource source = FileExpertSource.open(List.of(path), laid.slices(), unbuffered, 2);
                     Arena arena = Arena.ofShared()) {
                 check(source, 0, new int[] {0, 1, 2, 3, 9}, arena);
                 check(source, 1, new int[] {4, 5, 6, 9}, arena);
