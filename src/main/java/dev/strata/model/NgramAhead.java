@@ -4,6 +4,7 @@ import dev.strata.device.Batch;
 import dev.strata.model.ngram.NgramTable;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -25,7 +26,9 @@ final class NgramAhead implements AutoCloseable {
     private final int leastRows;
     private final int mostRows;
     private final Supplier<MemorySegment> allocate;
+    /** Its thread's while that reads. */
     private @Nullable MemorySegment memory;
+
     private @Nullable ExecutorService thread;
     private @Nullable Text current;
     private @Nullable Text waiting;
@@ -149,7 +152,7 @@ final class NgramAhead implements AutoCloseable {
     MemorySegment take(Batch batch) {
         Read now;
         synchronized (this) {
-            now = java.util.Objects.requireNonNull(read);
+            now = Objects.requireNonNull(read);
         }
         long start = System.nanoTime();
         boolean done = await(now.done);
@@ -208,10 +211,9 @@ final class NgramAhead implements AutoCloseable {
     }
 
     private void start(int @Nullable [] tokens, int from, int to, Supplier<long[]> which) {
-        MemorySegment target = memory();
         Future<?> done = thread().submit(() -> {
             long[] wanted = which.get();
-            table.readAhead(wanted, wanted.length, target);
+            table.readAhead(wanted, wanted.length, memory());
         });
         read = new Read(tokens, from, to, done);
     }
@@ -226,7 +228,7 @@ final class NgramAhead implements AutoCloseable {
         }
     }
 
-    private synchronized MemorySegment memory() {
+    private MemorySegment memory() {
         MemorySegment there = memory == null ? allocate.get() : memory;
         memory = there;
         return there;
