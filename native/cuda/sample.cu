@@ -176,7 +176,7 @@ STRATA_INLINE float logit_of(u64 key) {
 }
 
 STRATA_KERNEL(256, sample_pick, const float* logits, int vocabulary, const float* settings, const Piece* pieces, Row* rows,
-              u64* lists, int wanted, float* out, int out_columns) {
+              u64* lists, int wanted, float* out, int out_columns, int* tokens) {
     __shared__ u64 keys[MOST_GATHERED];
     __shared__ float weights[256];
     __shared__ int chosen_piece, kept;
@@ -235,6 +235,7 @@ STRATA_KERNEL(256, sample_pick, const float* logits, int vocabulary, const float
     float scale = settings[2 * row], uniform = settings[2 * row + 1], best = out[1];
     if (threadIdx.x == 0) {
         out[4] = float_of(0xffffffffu);
+        tokens[row] = (int)bits_of(out[0]);
         out[5] = float_of((u32)given);
     }
     if (uniform < 0.0f) {
@@ -294,5 +295,6 @@ STRATA_KERNEL(256, sample_pick, const float* logits, int vocabulary, const float
             }
         }
         out[4] = float_of((u32)drawn);
+        tokens[row] = drawn;
     }
 }

@@ -42,6 +42,7 @@ final class CudaOps implements Ops, AutoCloseable {
     private final CudaPasses passes;
     private final Kernel nothing;
     private final SampleKernels samples;
+    private final Fetches fetches;
     private final StoredTypes types;
     private final Activations activations;
     private final DecodeProducts decodeProducts;
@@ -73,6 +74,7 @@ final class CudaOps implements Ops, AutoCloseable {
         this.scratch = new Scratch(device, stream, chunk);
         this.step = new StepRecord(device, stream, staging);
         this.ropes = new RopeTables(device, staging);
+        this.fetches = new Fetches(device, stream);
         this.samples = new SampleKernels(launcher, scratch, kernels);
         this.nothing = kernels.get("nothing");
         this.types = new StoredTypes(kernels);
@@ -454,8 +456,9 @@ final class CudaOps implements Ops, AutoCloseable {
     }
 
     @Override
-    public void pick(Tensor logits, Tensor settings, Tensor out) {
-        samples.pick(logits, settings, out);
+    public void pick(Tensor logits, Tensor settings, Tensor out, Tensor tokens) {
+        samples.pick(logits, settings, out, tokens);
+        activations.written(tokens);
         activations.written(out);
     }
 
@@ -525,6 +528,17 @@ final class CudaOps implements Ops, AutoCloseable {
         passes.settled();
     }
 
+    @Override
+    public void fetch(Tensor source) {
+        device.attach();
+        fetches.queue(source.address(), 4L * source.rows() * source.columns());
+    }
+
+    @Override
+    public void take(MemorySegment target) {
+        fetches.take(target);
+    }
+
     /** Times the kernels of later passes; the caller closes what it gets. */
     KernelTimes time() {
         KernelTimes started = new KernelTimes(stream);
@@ -561,6 +575,7 @@ final class CudaOps implements Ops, AutoCloseable {
         stream.synchronize();
         passes.close();
         uploads.close();
+        fetches.close();
         scratch.close();
         step.close();
         ropes.close();

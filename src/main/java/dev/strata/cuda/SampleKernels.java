@@ -63,7 +63,7 @@ final class SampleKernels {
         return vocabulary <= PIECE * MOST_PIECES;
     }
 
-    void pick(Tensor logits, Tensor settings, Tensor out) {
+    void pick(Tensor logits, Tensor settings, Tensor out, Tensor tokens) {
         int pieces = Math.ceilDiv(logits.columns(), PIECE);
         int rows = logits.rows();
         long lists = scratch.address("candidates", 8L * MOST_GATHERED * rows);
@@ -80,6 +80,7 @@ final class SampleKernels {
                 .integer(Picks.CANDIDATES)
                 .tensor(out)
                 .integer(out.columns())
+                .tensor(tokens)
                 .launch(pick, pieces, rows, 1, 256, 0);
     }
 }

@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -255,8 +256,9 @@ public interface Ops {
      *
      * @param settings [rows, {@value Picks#SETTINGS}]
      * @param out [rows, {@value Picks#COLUMNS}]
+     * @param tokens receives int32 ids, [rows, 1]: the token drawn, or the likeliest one where none was to be drawn
      */
-    default void pick(Tensor logits, Tensor settings, Tensor out) {
+    default void pick(Tensor logits, Tensor settings, Tensor out, Tensor tokens) {
         int rows = logits.rows();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment values = arena.allocate(4L * rows * logits.columns(), 64);
@@ -273,6 +275,10 @@ public interface Ops {
                         results.asSlice(4L * row * Picks.COLUMNS, 4L * Picks.COLUMNS));
             }
             write(results, out);
+            Picks picks = new Picks(results);
+            int[] ids = new int[rows];
+            Arrays.setAll(ids, row -> picks.drawn(row) < 0 ? picks.likeliest(row) : picks.drawn(row));
+            write(MemorySegment.ofArray(ids), tokens);
         }
     }
 
@@ -290,6 +296,19 @@ public interface Ops {
      */
     default boolean queuesPasses() {
         return false;
+    }
+
+    /**
+     * Queues a copy to the host of what the tensor holds when the work queued so far is done; {@link #take} gives it. Two copies may be on their
+     * way. Where {@link #queuesPasses} says so.
+     */
+    default void fetch(Tensor source) {
+        throw new UnsupportedOperationException("results are there at once");
+    }
+
+    /** Waits for the copy that was queued first, and not for work behind it. */
+    default void take(MemorySegment target) {
+        throw new UnsupportedOperationException("nothing was fetched");
     }
 
     /** Advances held states of the segment's slot by the first {@code accepted} rows of the last held pass. */

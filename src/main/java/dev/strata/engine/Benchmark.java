@@ -103,21 +103,40 @@ public final class Benchmark {
     }
 
     private void write(int[] text, int prompt, int[] pages, MemorySegment logits) {
-        boolean picked = false;
+        if (prompt == text.length) {
+            return;
+        }
+        choice.read(logits, 0, model.config().vocabulary());
+        text[prompt] = choice.token();
+        if (model.foresees()) {
+            writeAhead(text, prompt, pages);
+            return;
+        }
         for (int position = prompt; position < text.length; position++) {
-            if (picked) {
-                text[position] = picks.likeliest(0);
-            } else {
-                choice.read(logits, 0, model.config().vocabulary());
-                text[position] = choice.token();
-            }
+            int next;
             if (model.picks()) {
                 model.forwardPicked(SingleText.batch(text, position, 1, pages), settings, results);
-                picked = true;
+                next = picks.likeliest(0);
             } else {
                 pass(text, position, 1, pages, new int[] {0}, logits);
+                choice.read(logits, 0, model.config().vocabulary());
+                next = choice.token();
+            }
+            if (position + 1 < text.length) {
+                text[position + 1] = next;
             }
         }
+    }
+
+    /** Every pass is begun before the one that chooses its token has ended. */
+    private void writeAhead(int[] text, int prompt, int[] pages) {
+        model.beginPicked(SingleText.batch(text, prompt, 1, pages), settings, false);
+        for (int position = prompt + 1; position < text.length; position++) {
+            model.beginPicked(SingleText.batch(text, position, 1, pages), settings, true);
+            model.endPicked(1, results);
+            text[position] = picks.likeliest(0);
+        }
+        model.endPicked(1, results);
     }
 
     private void pass(int[] text, int past, int rows, int[] pages, int[] wanted, MemorySegment logits) {

@@ -105,7 +105,7 @@ final class LoadedModel implements Model {
             backend.promptGoesOn();
         }
         ops.pass(key(whole, batch.hold()), batch, () -> {
-            trunk.forward(batch);
+            trunk.forward(batch, null);
             if (whole) {
                 head.all(trunk.hidden().rows(batch.rows()));
             }
@@ -128,6 +128,35 @@ final class LoadedModel implements Model {
 
     @Override
     public void forwardPicked(Batch batch, MemorySegment settings, MemorySegment results) {
+        issuePicked(batch, settings, batch.hold() ? "held with picks" : "forward with picks", null);
+        meanwhile.run();
+        head.readPicks(batch.rows(), results);
+        checkPicks(batch.rows(), results);
+    }
+
+    @Override
+    public boolean foresees() {
+        return head.picks() && trunk.foresees() && ops.queuesPasses();
+    }
+
+    @Override
+    public void beginPicked(Batch batch, MemorySegment settings, boolean behind) {
+        if (behind) {
+            issuePicked(batch, settings, "behind with picks", head.tokens(batch.rows()));
+        } else {
+            issuePicked(batch, settings, "forward with picks", null);
+        }
+        head.fetchPicks(batch.rows());
+    }
+
+    @Override
+    public void endPicked(int rows, MemorySegment results) {
+        meanwhile.run();
+        ops.take(results.asSlice(0, 4L * rows * Picks.COLUMNS));
+        checkPicks(rows, results);
+    }
+
+    private void issuePicked(Batch batch, MemorySegment settings, String key, @Nullable Tensor tokens) {
         checkRows(batch);
         if (batch.rows() > OutputHead.CHUNK) {
             throw new IllegalArgumentException("picks of " + batch.rows() + " rows; at most " + OutputHead.CHUNK);
@@ -135,14 +164,15 @@ final class LoadedModel implements Model {
         backend.enter(batch.rows());
         trunk.prepare(batch);
         head.prepare(settings);
-        ops.pass(batch.hold() ? "held with picks" : "forward with picks", batch, () -> {
-            trunk.forward(batch);
+        ops.pass(key, batch, () -> {
+            trunk.forward(batch, tokens);
             head.pick(trunk.hidden().rows(batch.rows()));
         });
-        meanwhile.run();
-        head.readPicks(batch.rows(), results);
+    }
+
+    private void checkPicks(int rows, MemorySegment results) {
         Picks picks = new Picks(results);
-        for (int row = 0; row < batch.rows(); row++) {
+        for (int row = 0; row < rows; row++) {
             if (picks.notFinite(row) == head.vocabulary()) {
                 throw NonFiniteWeights.explain(files);
             }

@@ -52,6 +52,26 @@ public interface Model extends AutoCloseable {
         throw new UnsupportedOperationException("logits are read as a whole here");
     }
 
+    /** Whether passes may be begun behind each other ({@link #beginPicked}). */
+    default boolean foresees() {
+        return false;
+    }
+
+    /**
+     * As {@link #forwardPicked}, but returns when the pass has been handed over; {@link #endPicked} waits for it. One more may be begun before that,
+     * so that the backend goes on at once.
+     *
+     * @param behind rows get the tokens that the pass begun before chooses for the same rows, drawn or likeliest, instead of the batch's
+     */
+    default void beginPicked(Batch batch, MemorySegment settings, boolean behind) {
+        throw new UnsupportedOperationException("passes are not begun ahead here");
+    }
+
+    /** Waits for the pass of {@code rows} rows that was begun first; {@code results} as of {@link #forwardPicked}. */
+    default void endPicked(int rows, MemorySegment results) {
+        throw new UnsupportedOperationException("passes are not begun ahead here");
+    }
+
     /** Float32 logits of the first {@code rows} rows of the last {@link #forwardPicked}, [rows, vocabulary]. */
     default void logits(int rows, MemorySegment target) {
         throw new UnsupportedOperationException("logits are given by every pass here");

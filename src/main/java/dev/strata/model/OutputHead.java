@@ -6,6 +6,7 @@ import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** Turns hidden states into logits, a bounded number of rows at a time so that long prompts need no vocabulary-wide buffer. */
@@ -19,6 +20,7 @@ final class OutputHead {
     private final Tensor logits;
     private final @Nullable Tensor settings;
     private final @Nullable Tensor picks;
+    private final @Nullable Tensor tokens;
     /** The settings that lie on the backend. */
     private final MemorySegment last;
 
@@ -31,6 +33,7 @@ final class OutputHead {
         boolean picks = ops.picks(weight.outputs());
         this.settings = picks ? workspace.tensor("settings of picks", rows, Picks.SETTINGS) : null;
         this.picks = picks ? workspace.tensor("picks", rows, Picks.COLUMNS) : null;
+        this.tokens = picks ? workspace.tensor("picked tokens", rows, 1) : null;
         this.last = MemorySegment.ofArray(new float[rows * Picks.SETTINGS]);
     }
 
@@ -65,12 +68,23 @@ final class OutputHead {
     void pick(Tensor hidden) {
         Tensor wanted = settings;
         Tensor results = picks;
-        if (wanted == null || results == null) {
+        Tensor chosen = tokens;
+        if (wanted == null || results == null || chosen == null) {
             throw new IllegalStateException("logits are read as a whole here");
         }
         int rows = hidden.rows();
         all(hidden);
-        ops.pick(logits.rows(rows), wanted.rows(rows), results.rows(rows));
+        ops.pick(logits.rows(rows), wanted.rows(rows), results.rows(rows), chosen.rows(rows));
+    }
+
+    /** The tokens that {@link #pick} chose, [rows, 1]. */
+    Tensor tokens(int rows) {
+        return Objects.requireNonNull(tokens).rows(rows);
+    }
+
+    /** Lets what {@link #pick} found out come to the host while passes go on. */
+    void fetchPicks(int rows) {
+        ops.fetch(Objects.requireNonNull(picks).rows(rows));
     }
 
     /** Issues the product for all rows of {@code hidden} and finds their likeliest tokens; may be part of a captured pass. */

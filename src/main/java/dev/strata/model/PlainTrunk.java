@@ -8,6 +8,7 @@ import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Qwen3-MoE, Qwen3-Next, Qwen3.5-MoE and Qwen3.6-MoE: one residual, attention or DeltaNet in every layer, a final norm. What differs
@@ -42,9 +43,18 @@ final class PlainTrunk implements Trunk {
     public void prepare(Batch batch) {}
 
     @Override
-    public void forward(Batch batch) {
+    public boolean foresees() {
+        return true;
+    }
+
+    @Override
+    public void forward(Batch batch, @Nullable Tensor tokens) {
         Tensor x = residual.rows(batch.rows());
-        ops.embed(table, batch, x);
+        if (tokens == null) {
+            ops.embed(table, batch, x);
+        } else {
+            ops.embed(table, tokens, x);
+        }
         for (PlainLayer layer : layers) {
             layer.forward(x, batch);
         }

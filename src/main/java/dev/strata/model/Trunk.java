@@ -4,6 +4,7 @@ import dev.strata.device.Batch;
 import dev.strata.device.LayerState;
 import dev.strata.device.Tensor;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** A family's layers, from token ids to what the output head reads. */
 interface Trunk {
@@ -19,8 +20,15 @@ interface Trunk {
     /** Ends host work that was started ahead. */
     default void close() {}
 
-    /** Issues the operations of the pass. */
-    void forward(Batch batch);
+    /**
+     * Issues the operations of the pass.
+     *
+     * @param tokens int32 ids [rows, 1] on the backend that take the place of the batch's; null unless {@link #foresees}
+     */
+    void forward(Batch batch, @Nullable Tensor tokens);
+
+    /** Whether a pass can be issued before the host knows its tokens. */
+    boolean foresees();
 
     /** What the output head reads, [maxRows, hidden]; the rows of the last pass come first. */
     Tensor hidden();

@@ -1,5 +1,7 @@
 package dev.strata.device;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import dev.strata.device.OpCase.Kind;
 import dev.strata.format.QuantType;
 import java.util.ArrayList;
@@ -74,8 +76,16 @@ final class FusedCases {
             }
             f.write(settings, wanted);
             Tensor out = f.output(rows, Picks.COLUMNS);
-            f.ops().pick(logits, settings, out);
-            return numbers(f.read(out), rows);
+            Tensor tokens = f.output(rows, 1);
+            f.ops().pick(logits, settings, out, tokens);
+            float[] results = f.read(out);
+            float[] chosen = f.read(tokens);
+            for (int row = 0; row < rows; row++) {
+                int drawn = Float.floatToRawIntBits(results[row * Picks.COLUMNS + 4]);
+                int likeliest = Float.floatToRawIntBits(results[row * Picks.COLUMNS]);
+                assertEquals(drawn < 0 ? likeliest : drawn, Float.floatToRawIntBits(chosen[row]), "row " + row);
+            }
+            return numbers(results, rows);
         });
     }
 
