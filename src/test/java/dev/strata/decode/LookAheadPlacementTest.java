@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 class LookAheadPlacementTest {
     private static final ArenaLayout MODEL = Layouts.small(5, 48);
     /** Its matrices are large enough to be read to their places, and no whole blocks. */
-    private static final ArenaLayout LARGE = Layouts.of(2, 24, 256, 130, QuantType.F16, false);
+    private static final ArenaLayout LARGE = Layouts.of(2, 12, 256, 130, QuantType.F16, false);
 
     @Test
     void guessesAreReadAheadAndNothingElseChanges() throws IOException {
@@ -42,13 +42,13 @@ class LookAheadPlacementTest {
         FileSources.Laid laid = FileSources.lay(LARGE, new SplittableRandom(2), true, layer -> List.of());
         FakeFile file = new FakeFile(laid.contents(), 4096);
         FileExpertSource source = laid.open(file, 4);
-        check(LARGE, source, 12);
+        check(LARGE, source, 6);
         assertEquals(0, source.counters().retries());
     }
 
     private static void check(ArenaLayout model, FileExpertSource files, int steps) throws IOException {
         PlacementSettings settings = new PlacementSettings(
-                20,
+                10,
                 1000,
                 32,
                 true,

@@ -75,15 +75,15 @@ public final class FileSources {
         for (int layer = 0; layer < model.layers(); layer++) {
             ExpertLayout layout = model.layout(layer);
             List<List<FileSlice>> blobs = new ArrayList<>();
+            byte[][] patterns = new byte[layout.experts()][(int) model.stride(layer)];
             for (int expert = 0; expert < layout.experts(); expert++) {
                 blobs.add(new ArrayList<>());
+                new PatternSource(model).copyBlob(layer, expert, MemorySegment.ofArray(patterns[expert]));
             }
             long from = 0;
             for (long size : new long[] {layout.gateBytes(), layout.upBytes(), layout.downBytes()}) {
                 for (int expert = 0; expert < layout.experts(); expert++) {
-                    byte[] blob = new byte[(int) model.stride(layer)];
-                    new PatternSource(model).copyBlob(layer, expert, MemorySegment.ofArray(blob));
-                    System.arraycopy(blob, (int) from, bytes, (int) end, (int) size);
+                    System.arraycopy(patterns[expert], (int) from, bytes, (int) end, (int) size);
                     blobs.get(expert).add(new FileSlice(0, end, size));
                     end += size + (stacked ? 0 : random.nextInt(3) * random.nextInt(5000));
                 }
