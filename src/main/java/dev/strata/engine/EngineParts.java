@@ -105,7 +105,7 @@ final class EngineParts implements AutoCloseable {
         Outcomes outcomes = new Outcomes(
                 text, delivery, model.meanwhile(delivery::flush), counters, settings.experts());
         Drafting drafting = new Drafting(model, passes, speculation, MOST_DRAFTING);
-        Stops stops = new Stops(recurrent, Math.max(chunk, options.checkpointEvery()));
+        Stops stops = new Stops(recurrent, options.checkpointEvery(), chunk);
         Reading reading = new Reading(passes, store, outcomes, drafting, counters, scratch, text, stops, chunk, alone);
         Decoding decoding = new Decoding(model, passes, outcomes, drafting, counters, alone);
         StepLoop loop = new StepLoop(

@@ -10,13 +10,21 @@ final class Stops {
     /** Shorter stretches are read again faster than a pass of their own takes. */
     private static final int LEAST_STRETCH = 64;
 
+    /** Part of a chunk from which on the start of other conversations is worth a pass: a large pass takes hardly longer with so much more. */
+    private static final int CHUNK_PART = 8;
+
     private final boolean recurrent;
     private final int every;
+    private final int leastSystem;
 
-    /** @param every tokens between checkpoints of long prompts */
-    Stops(boolean recurrent, int every) {
+    /**
+     * @param every tokens between checkpoints of long prompts, if a pass is not longer
+     * @param chunk tokens of a full pass
+     */
+    Stops(boolean recurrent, int every, int chunk) {
         this.recurrent = recurrent;
-        this.every = every;
+        this.every = Math.max(every, chunk);
+        leastSystem = Math.max(LEAST_STRETCH, chunk / CHUNK_PART);
     }
 
     /** The position up to which the sequence may be read in one go. */
@@ -36,7 +44,7 @@ final class Stops {
             end = Math.min(end, beforeLast(sequence));
         }
         int system = sequence.request.prompt.systemEnd();
-        if (system > past && system - sequence.reused >= LEAST_STRETCH && system < end) {
+        if (system > past && system - sequence.reused >= leastSystem && system < end) {
             return Math.min(system, spaced(past));
         }
         int turn = lastTurnEnd(sequence);

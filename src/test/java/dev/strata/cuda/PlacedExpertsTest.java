@@ -259,9 +259,9 @@ class PlacedExpertsTest {
             StagerSizing.Overrides stager = new StagerSizing.Overrides(
                     StagerSizing.StageResident.BY_SOURCE,
                     pieces ? StagerSizing.Named.PIECES : StagerSizing.Named.REFERENCE,
-                    OptionalInt.of(2),
-                    OptionalInt.of(3),
-                    OptionalInt.of(6),
+                    OptionalInt.of(pieces ? 2 : 3),
+                    OptionalInt.of(pieces ? 3 : 5),
+                    OptionalInt.of(pieces ? 6 : 5),
                     OptionalInt.empty());
             return new PlacementSettings(
                     slots,

@@ -237,12 +237,16 @@ class EngineTest {
     }
 
     @Test
-    void aSystemPromptIsSharedByOtherConversations() {
-        try (EngineFixture fixture = new EngineFixture.Builder().start()) {
-            String system = "S".repeat(80);
-            fixture.run(request(chat("system", system, "user", "B".repeat(100)), 5));
-            Collector other = fixture.run(request(chat("system", system, "user", "C".repeat(90)), 5));
-            assertEquals(81, other.end().usage().cachedTokens());
+    void aSystemPromptIsSharedByOtherConversationsWhereItIsWorthAPass() {
+        for (int chunk : new int[] {64, 512, 1024}) {
+            EngineFixture.Builder builder = new EngineFixture.Builder();
+            builder.chunk = chunk;
+            try (EngineFixture fixture = builder.start()) {
+                String system = "S".repeat(80);
+                fixture.run(request(chat("system", system, "user", "B".repeat(100)), 5));
+                Collector other = fixture.run(request(chat("system", system, "user", "C".repeat(90)), 5));
+                assertEquals(chunk == 1024 ? 0 : 81, other.end().usage().cachedTokens());
+            }
         }
     }
 
