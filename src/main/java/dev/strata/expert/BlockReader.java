@@ -8,12 +8,14 @@ import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -31,6 +33,7 @@ final class BlockReader implements AutoCloseable {
     private final List<BlockFile> files;
     private final List<Object> stamps = new ArrayList<>();
     private final int[] alignments;
+    private final int alignment;
     private final ExecutorService readers;
     private final ReadBuffers buffers;
     private final ReadCounters counters = new ReadCounters();
@@ -39,6 +42,7 @@ final class BlockReader implements AutoCloseable {
         this.paths = List.copyOf(paths);
         this.files = List.copyOf(files);
         alignments = files.stream().mapToInt(BlockFile::alignment).toArray();
+        alignment = Arrays.stream(alignments).max().orElse(1);
         buffers = new ReadBuffers(depth);
         readers = Executors.newFixedThreadPool(
                 depth, Thread.ofPlatform().daemon().name("expert-reader-", 0).factory());
@@ -59,11 +63,7 @@ final class BlockReader implements AutoCloseable {
 
     /** Positions and addresses that differ by a multiple of this are alike for every file. */
     int alignment() {
-        int unit = 1;
-        for (int one : alignments) {
-            unit = Math.max(unit, one);
-        }
-        return unit;
+        return alignment;
     }
 
     ReadCounters counters() {
@@ -103,19 +103,34 @@ final class BlockReader implements AutoCloseable {
         }
         RuntimeException failure = null;
         for (Future<?> future : running) {
-            try {
-                future.get();
-            } catch (InterruptedException stop) {
-                Thread.currentThread().interrupt();
-                failure = Unreadable.because("reading experts was interrupted");
-            } catch (ExecutionException failed) {
-                failure = failed.getCause() instanceof RuntimeException cause
-                        ? cause
-                        : new IllegalStateException("reading experts failed", failed);
-            }
+            RuntimeException one = outcome(future);
+            failure = one == null ? failure : one;
         }
         if (failure != null) {
             throw failure;
+        }
+    }
+
+    /** Waits for a request whatever happens, since the system writes to its targets until it has ended. */
+    private static @Nullable RuntimeException outcome(Future<?> request) {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    request.get();
+                    return interrupted ? Unreadable.because("reading experts was interrupted") : null;
+                } catch (InterruptedException stop) {
+                    interrupted = true;
+                } catch (ExecutionException failed) {
+                    return failed.getCause() instanceof RuntimeException cause
+                            ? cause
+                            : new IllegalStateException("reading experts failed", failed);
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 

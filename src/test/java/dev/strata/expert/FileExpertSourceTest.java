@@ -142,6 +142,19 @@ class FileExpertSourceTest {
     }
 
     @Test
+    void anInterruptedReaderWaitsForWhatWritesToItsMemory() {
+        Written written = Written.scattered();
+        try (FileExpertSource source = written.open(8);
+                Arena arena = Arena.ofShared()) {
+            Thread.currentThread().interrupt();
+            UncheckedIOException failure = assertThrows(UncheckedIOException.class, () -> read(source, 2, 6, arena));
+            assertTrue(Thread.interrupted(), "the interrupt is passed on");
+            assertTrue(String.valueOf(failure.getMessage()).contains("interrupted"));
+            assertEquals(6, source.counters().requests(), "all requests have ended");
+        }
+    }
+
+    @Test
     void memoryOfOneThreadIsFilledByThatThread() {
         try (FileExpertSource source = Written.scattered().open(2);
                 Arena arena = Arena.ofConfined()) {
