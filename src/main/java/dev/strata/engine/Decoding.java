@@ -16,6 +16,7 @@ final class Decoding {
     private final Outcomes outcomes;
     private final Drafting drafting;
     private final EngineCounters counters;
+    private final StepsAhead ahead;
     private final boolean alone;
     /** Whose turn it was last, when they go alone. */
     private @Nullable Sequence last;
@@ -27,7 +28,13 @@ final class Decoding {
         this.passes = passes;
         this.outcomes = outcomes;
         this.drafting = drafting;
+        this.ahead = new StepsAhead(passes, drafting.possible());
         this.counters = counters;
+    }
+
+    /** Steps that are begun before others have ended. */
+    StepsAhead ahead() {
+        return ahead;
     }
 
     /** The parts of the next step. A suspect sequence goes alone. */
@@ -73,9 +80,17 @@ final class Decoding {
         return null;
     }
 
-    /** Runs the step; the pages of all parts are there. */
-    void run(List<Part> parts) {
-        Batch batch = passes.verify(parts);
+    /**
+     * Runs the step; the pages of all parts are there.
+     *
+     * @param calm whether nothing but these parts waits for the model
+     */
+    void run(List<Part> parts, boolean calm) {
+        Batch held = null;
+        if (!ahead.run(parts, calm)) {
+            Batch batch = passes.verify(parts);
+            held = batch.hold() ? batch : null;
+        }
         long now = System.nanoTime();
         List<Part> done = new ArrayList<>(parts.size());
         int[] accepted = new int[parts.size()];
@@ -85,8 +100,9 @@ final class Decoding {
             accepted[i] = taken;
             done.add(new Part(part.sequence(), part.firstRow(), taken, part.past(), 0));
         }
-        if (batch.hold()) {
-            model.commit(batch, accepted);
+        ahead.taken();
+        if (held != null) {
+            model.commit(held, accepted);
         }
         counters.decodeRows.add(parts.size());
         // Making drafts takes a while.
@@ -103,9 +119,9 @@ final class Decoding {
         int taken = 0;
         try {
             while (true) {
-                int token = passes.sample(sequence, part.firstRow() + taken);
                 taken++;
                 sequence.past++;
+                int token = passes.sample(sequence, part.firstRow() + taken - 1);
                 outcomes.token(sequence, token, now);
                 boolean right = taken <= part.drafts() && sequence.drafts[taken - 1] == token;
                 if (right) {
@@ -119,7 +135,7 @@ final class Decoding {
         } catch (RuntimeException e) {
             // Whatever is wrong with this answer, its rule or its parser, is no matter of the others in the pass.
             outcomes.broken(sequence, e, now);
-            return Math.max(1, taken);
+            return taken;
         }
     }
 }

@@ -4,13 +4,17 @@ import dev.strata.device.Batch;
 import dev.strata.device.Picks;
 import dev.strata.model.DraftedTokens;
 import dev.strata.model.Model;
+import dev.strata.sampling.LogitsException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Builds and runs passes of the model. Owns the memory for their logits. Used by the step loop alone. */
 final class Passes implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Passes.class);
     private static final int[] NO_ROWS = new int[0];
 
     private final Model model;
@@ -25,6 +29,8 @@ final class Passes implements AutoCloseable {
     private boolean picked;
 
     private int pickedRows;
+    /** Steps that were begun and not ended. */
+    private int begun;
 
     /** @param logitRows most rows of logits that one pass may ask for */
     Passes(Model model, int logitRows) {
@@ -38,11 +44,57 @@ final class Passes implements AutoCloseable {
 
     /** Logits of the last pass, [rows asked for, vocabulary]. */
     MemorySegment logits() {
+        if (begun > 0) {
+            // Those of the next step are there by now; only logits that are no numbers are ever missed.
+            throw new LogitsException("the model gave logits that are not finite");
+        }
         if (picked) {
             model.logits(pickedRows, logits);
             picked = false;
         }
         return logits;
+    }
+
+    /** Whether {@link #begin} is there. */
+    boolean foresees() {
+        return model.foresees();
+    }
+
+    /**
+     * Begins a step of parts of one row each; {@link #end} waits for it.
+     *
+     * @param behind the step begun before, of the same parts, chooses the tokens; they are not known yet
+     */
+    void begin(List<Part> parts, boolean behind) {
+        int rows = rows(parts);
+        int[] tokens = new int[rows];
+        for (Part part : parts) {
+            Sequence sequence = part.sequence();
+            tokens[part.firstRow()] = behind ? 0 : sequence.tokens()[part.past()];
+            sequence.sampler.pickSettings(behind ? 1 : 0, settings, part.firstRow());
+        }
+        Batch batch = new Batch(tokens, segments(parts), false);
+        model.beginPicked(batch, settings.asSlice(0, 4L * rows * Picks.SETTINGS), behind);
+        begun++;
+        pickedRows = rows;
+    }
+
+    /** Waits for the step that was begun first. */
+    void end() {
+        begun--;
+        picked = true;
+        model.endPicked(pickedRows, results);
+    }
+
+    /** Waits for all steps that were begun, whatever comes of them. */
+    void drop() {
+        while (begun > 0) {
+            try {
+                end();
+            } catch (RuntimeException e) {
+                LOG.debug("a step that nobody waits for failed", e);
+            }
+        }
     }
 
     /** The token that follows row {@code row} of the last pass. */

@@ -202,6 +202,14 @@ final class StepLoop implements Runnable {
     }
 
     private void turn() {
+        if (decoding.ahead().running()) {
+            List<Part> live = decoding.ahead().live();
+            if (!live.isEmpty()) {
+                pass(live, false);
+                return;
+            }
+            decoding.ahead().drop();
+        }
         awake = false;
         takeIn();
         runTasks();
@@ -363,7 +371,7 @@ final class StepLoop implements Runnable {
             if (reads) {
                 reading.run(parts, decodingNow());
             } else {
-                decoding.run(parts);
+                decoding.run(parts, calm(parts));
             }
             failures = 0;
         } catch (RuntimeException e) {
@@ -373,6 +381,20 @@ final class StepLoop implements Runnable {
         }
         account(started, reads);
         retire();
+    }
+
+    /** Whether nothing but the next token of these sequences waits for the model. */
+    private boolean calm(List<Part> parts) {
+        if (awake || stopping || parts.size() < running.size() || !embeddings.isEmpty()) {
+            return false;
+        }
+        long now = System.nanoTime();
+        for (Sequence sequence : running) {
+            if (sequence.request.shouldEnd(now)) {
+                return false;
+            }
+        }
+        return waiting.isEmpty() || running.size() >= parallel;
     }
 
     private int decodingNow() {
@@ -466,6 +488,7 @@ final class StepLoop implements Runnable {
             throw error;
         }
         LOG.error("a pass over {} sequences failed", parts.size(), error);
+        decoding.ahead().drop();
         long now = System.nanoTime();
         for (int i = parts.size() - 1; i >= 0; i--) {
             Sequence sequence = parts.get(i).sequence();
@@ -521,7 +544,7 @@ final class StepLoop implements Runnable {
             Sequence sequence = each.next();
             if (sequence.ended) {
                 each.remove();
-                if (sequence.generated() > 0 && !sequence.suspect && sequence.unread() == 1) {
+                if (sequence.generated() > 0 && !sequence.suspect && sequence.unread() <= 1) {
                     store.keep(sequence, false);
                 }
                 store.release(sequence);

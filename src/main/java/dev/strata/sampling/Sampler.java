@@ -74,6 +74,11 @@ public final class Sampler {
         return plain && (settings.greedy() || any || few);
     }
 
+    /** Whether the token is always the one that the backend draws or finds likeliest. */
+    public boolean picksAlone() {
+        return picks() && (settings.greedy() || !sorted());
+    }
+
     private boolean sorted() {
         return settings.topK() > 0 || settings.topP() < 1;
     }

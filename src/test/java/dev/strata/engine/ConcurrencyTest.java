@@ -3,6 +3,7 @@ package dev.strata.engine;
 import static dev.strata.engine.EngineFixture.expected;
 import static dev.strata.engine.EngineFixture.prompt;
 import static dev.strata.engine.EngineFixture.request;
+import static dev.strata.engine.EngineFixture.seeded;
 import static dev.strata.engine.EngineFixture.tokens;
 import static dev.strata.engine.EngineFixture.withTimeout;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -22,6 +23,7 @@ import dev.strata.grammar.GrammarException;
 import dev.strata.sampling.TokenConstraint;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Random;
@@ -67,9 +69,53 @@ class ConcurrencyTest {
         }
     }
 
-    @Test
-    void tooFewPagesMakeTheYoungestWaitAndNothingIsLost() {
+    /** Steps begun before the host knows their tokens: the same texts, and the same states for those that go on from them. */
+    @ParameterizedTest
+    @ValueSource(floats = {0, 0.9f})
+    void stepsAheadChangeNoText(float temperature) {
+        List<List<String>> both = new ArrayList<>();
+        for (boolean foresees : new boolean[] {false, true}) {
+            EngineFixture.Builder builder = new EngineFixture.Builder();
+            builder.parallel = 3;
+            builder.queue = 40;
+            builder.pages = 100;
+            builder.foresees = foresees;
+            List<String> texts = new ArrayList<>();
+            try (EngineFixture fixture = builder.start()) {
+                fixture.model.endAfter = 130;
+                for (int round = 0; round < 2; round++) {
+                    List<Collector> answers = new ArrayList<>();
+                    for (int i = 0; i < 7; i++) {
+                        Collector collector = new Collector();
+                        int[] prompt = tokens(30 + 10 * i + 70 * round, i);
+                        var unused = fixture.engine.generate(
+                                request(prompt(prompt), 10 + 20 * i, 1, seeded(temperature, i), List.of()), collector);
+                        answers.add(collector);
+                    }
+                    answers.forEach(answer -> texts.add(answer.awaitEnd().text()));
+                }
+                // Goes on from where an answer ended.
+                int[] first = tokens(40, 9);
+                Collector shorter = new Collector();
+                var unused = fixture.engine.generate(request(prompt(first), 20, 1, seeded(0, 1), List.of()), shorter);
+                texts.add(shorter.awaitEnd().text());
+                int[] longer = Arrays.copyOf(first, 63);
+                System.arraycopy(FakeModel.continuation(first, 20), 0, longer, 40, 20);
+                Collector next = new Collector();
+                unused = fixture.engine.generate(request(prompt(longer), 20, 1, seeded(0, 1), List.of()), next);
+                texts.add(next.awaitEnd().text());
+                assertEquals(foresees, fixture.model.begunAhead > 50, fixture.model.begunAhead + " steps ahead");
+            }
+            both.add(texts);
+        }
+        assertEquals(both.get(0), both.get(1));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void tooFewPagesMakeTheYoungestWaitAndNothingIsLost(boolean foresees) {
         EngineFixture.Builder builder = new EngineFixture.Builder();
+        builder.foresees = foresees;
         builder.parallel = 3;
         builder.pages = 7;
         builder.context = 320;

@@ -39,6 +39,7 @@ final class EngineFixture implements AutoCloseable {
         boolean drafts;
         boolean alone;
         boolean ahead;
+        boolean foresees;
 
         @Nullable
         SlotFolder slotFolder;
@@ -72,6 +73,7 @@ final class EngineFixture implements AutoCloseable {
                 builder.architecture,
                 builder.drafts);
         model.ahead = builder.ahead;
+        model.foresees = builder.foresees;
         settings = new EngineParts.Settings(
                 options, builder.decodeShare, builder.watchdogNanos, builder.alone, builder.slotFolder, () -> null);
         ModelInfo info = new ModelInfo(

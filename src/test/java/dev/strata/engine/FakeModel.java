@@ -1,15 +1,19 @@
 package dev.strata.engine;
 
 import dev.strata.device.Batch;
+import dev.strata.device.Picks;
 import dev.strata.model.DraftedTokens;
 import dev.strata.model.Model;
 import dev.strata.model.ModelConfig;
 import dev.strata.model.ModelConfig.Architecture;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
+import java.util.Queue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Semaphore;
 import java.util.function.Consumer;
@@ -59,6 +63,13 @@ final class FakeModel implements Model {
 
     @Nullable
     Integer constant;
+
+    /** Whether it finds tokens itself, and reads passes before the host knows their tokens. */
+    boolean foresees;
+
+    int begunAhead;
+    private final Queue<MemorySegment> begunPasses = new ArrayDeque<>();
+    private MemorySegment lastLogits = MemorySegment.NULL;
 
     FakeModel(int maxRows, int pages, int slots, Architecture architecture, boolean drafts) {
         this.maxRows = maxRows;
@@ -181,6 +192,69 @@ final class FakeModel implements Model {
         for (int i = 0; i < logitRows.length; i++) {
             write(logits, i, rowHashes[logitRows[i]], position(batch, logitRows[i]));
         }
+    }
+
+    @Override
+    public boolean picks() {
+        return foresees;
+    }
+
+    @Override
+    public boolean foresees() {
+        return foresees;
+    }
+
+    @Override
+    public void forwardPicked(Batch batch, MemorySegment settings, MemorySegment results) {
+        begunPasses.add(pick(batch, settings));
+        endPicked(batch.rows(), results);
+    }
+
+    @Override
+    public void beginPicked(Batch batch, MemorySegment settings, boolean behind) {
+        if (begunPasses.size() > (behind ? 1 : 0)) {
+            throw new AssertionError("too many passes begun");
+        }
+        if (behind) {
+            MemorySegment before = Objects.requireNonNull(begunPasses.peek());
+            Picks picks = new Picks(before);
+            for (int row = 0; row < batch.rows(); row++) {
+                batch.tokens()[row] = picks.drawn(row) < 0 ? picks.likeliest(row) : picks.drawn(row);
+            }
+        }
+        begunPasses.add(pick(batch, settings));
+        begunAhead += behind ? 1 : 0;
+    }
+
+    @Override
+    public void endPicked(int rows, MemorySegment results) {
+        MemorySegment first = begunPasses.remove();
+        if (first.byteSize() != 4L * rows * Picks.COLUMNS) {
+            throw new AssertionError("another pass was begun first");
+        }
+        MemorySegment.copy(first, 0, results, 0, first.byteSize());
+    }
+
+    private MemorySegment pick(Batch batch, MemorySegment settings) {
+        int[] rows = new int[batch.rows()];
+        Arrays.setAll(rows, row -> row);
+        lastLogits = MemorySegment.ofArray(new float[batch.rows() * VOCABULARY]);
+        forward(batch, rows, lastLogits);
+        MemorySegment results = MemorySegment.ofArray(new float[batch.rows() * Picks.COLUMNS]);
+        for (int row = 0; row < batch.rows(); row++) {
+            Picks.compute(
+                    lastLogits.asSlice(4L * row * VOCABULARY, 4L * VOCABULARY),
+                    VOCABULARY,
+                    settings.getAtIndex(ValueLayout.JAVA_FLOAT, 2L * row),
+                    settings.getAtIndex(ValueLayout.JAVA_FLOAT, 2L * row + 1),
+                    results.asSlice(4L * row * Picks.COLUMNS, 4L * Picks.COLUMNS));
+        }
+        return results;
+    }
+
+    @Override
+    public void logits(int rows, MemorySegment target) {
+        MemorySegment.copy(lastLogits, 0, target, 0, 4L * rows * VOCABULARY);
     }
 
     private int position(Batch batch, int row) {
