@@ -1,5 +1,6 @@
 package dev.strata.api;
 
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,6 +21,12 @@ public record ApiError(
         UNAVAILABLE,
         /** This request failed inside the engine. */
         INTERNAL
+    }
+
+    /** The same error with its field called as {@code names} say. */
+    public ApiError named(Map<String, String> names) {
+        String name = parameter == null ? null : names.get(parameter);
+        return name == null ? this : new ApiError(kind, code, message, name);
     }
 
     public static ApiError invalid(String parameter, String message) {

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.strata.format.ModelFiles;
 import dev.strata.format.ModelFormatException;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 
@@ -25,6 +26,20 @@ public record SamplingDefaults(
 
     private static final String FILE = "generation_config.json";
     private static final String PREFIX = "general.sampling.";
+
+    /** The values by the names that requests use. */
+    public Map<String, Object> byName() {
+        Map<String, Object> values = new LinkedHashMap<>();
+        values.put("temperature", temperature);
+        values.put("top_k", topK);
+        values.put("top_p", topP);
+        values.put("min_p", minP);
+        values.put("presence_penalty", presencePenalty);
+        values.put("frequency_penalty", frequencyPenalty);
+        values.put("repeat_penalty", repetitionPenalty);
+        values.put("repeat_last_n", penaltyWindow);
+        return values;
+    }
 
     /** Reads what the model's files say. */
     public static SamplingDefaults read(ModelFiles files) {

@@ -258,6 +258,7 @@ public final class Engine implements InferenceService, AutoCloseable {
         status.put("context", info.contextLength());
         status.put("parallel", parts.parallel());
         status.put("queue_limit", parts.queueLimit());
+        status.put("sampling", defaults.byName());
         status.put("running", running());
         status.put("waiting", waiting());
         status.put("counters", parts.counters().snapshot());

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.strata.api.ApiError;
 import dev.strata.api.FinishReason;
 import dev.strata.api.GenerateRequest;
 import dev.strata.api.Prompt;
@@ -168,6 +169,26 @@ final class CompletionTest {
         }
     }
 
+    /** The engine knows prompts and formats; clients hear of the fields that they sent. */
+    @Test
+    void errorsNameTheFieldOfTheEndpoint() throws Exception {
+        FakeInferenceService engine = FakeInferenceService.hello();
+        try (TestServer server = TestServer.start(engine)) {
+            String[][] cases = {
+                {"/v1/responses", "{\"input\":\"a\"}", "prompt", "input"},
+                {"/v1/responses", "{\"input\":\"a\"}", "response_format", "text.format"},
+                {"/v1/completions", "{\"prompt\":\"a\"}", "messages", "prompt"},
+                {"/v1/completions", "{\"prompt\":\"a\"}", "stop", "stop"},
+                {"/v1/chat/completions", "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}", "prompt", "messages"}
+            };
+            for (String[] one : cases) {
+                engine.refusal = ApiError.invalid(one[2], "no");
+                JsonNode answer = TestServer.json(server.post(one[0], one[1]));
+                assertEquals(one[3], answer.at("/error/param").asText());
+            }
+        }
+    }
+
     @Test
     void llamaStatus() throws Exception {
         FakeInferenceService engine = FakeInferenceService.hello();
@@ -178,6 +199,12 @@ final class CompletionTest {
             assertEquals(
                     "[{\"id\":0,\"n_ctx\":4096,\"is_processing\":false}]",
                     server.get("/slots").body());
+            engine.facts = java.util.Map.of("sampling", java.util.Map.of("top_k", 20));
+            assertEquals(
+                    20,
+                    TestServer.json(server.get("/props"))
+                            .at("/default_generation_settings/params/top_k")
+                            .asInt());
             engine.facts =
                     java.util.Map.of("slots", List.of(java.util.Map.of("tokens", 5), java.util.Map.of("tokens", 6)));
             assertEquals(

@@ -68,6 +68,7 @@ final class HttpRulesTest {
             String answer = client.readAll();
             assertTrue(answer.startsWith("HTTP/1.1 413 "), answer);
             assertTrue(answer.contains("larger than 1000 bytes"), answer);
+            assertTrue(answer.contains("x-request-id: req-"), answer);
         }
     }
 

@@ -183,6 +183,10 @@ final class MessagesTest {
             assertEquals(Map.of("enable_thinking", true, "thinking_budget", 1000), chat.templateArguments());
             server.post("/v1/messages", BODY + "}");
             assertEquals(Map.of("enable_thinking", false), chat(engine).templateArguments());
+            assertEquals(
+                    400,
+                    server.post("/v1/messages", BODY + ",\"thinking\":{\"type\":\"maybe\"}}")
+                            .statusCode());
         }
     }
 

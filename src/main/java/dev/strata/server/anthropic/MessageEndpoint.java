@@ -12,10 +12,14 @@ import dev.strata.server.http.Ids;
 import dev.strata.server.http.Json;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** {@code POST /v1/messages} and {@code POST /v1/messages/count_tokens}. */
 public final class MessageEndpoint implements Endpoint {
+    private static final Map<String, String> FIELDS =
+            Map.of("prompt", "messages", "response_format", "output_config.format");
+
     private final Generations generations;
     private final @Nullable Duration timeout;
 
@@ -27,6 +31,7 @@ public final class MessageEndpoint implements Endpoint {
     @Override
     public void answer(Exchange exchange) {
         generations.requireReady();
+        exchange.fieldNames(FIELDS);
         exchange.responseHeader("request-id", exchange.id());
         MessageRequest request = MessageRequest.read(Fields.of(Json.request(exchange.body())), timeout);
         MessageBody body =

@@ -62,7 +62,7 @@ record MessageRequest(GenerateRequest generate, boolean stream) {
             arguments.putAll(Reasoning.effort(output.string("effort")));
         }
         Fields thinking = fields.object("thinking");
-        boolean on = thinking != null && !thinking.requireString("type").equals("disabled");
+        boolean on = thinking != null && isOn(thinking);
         arguments.put("enable_thinking", on);
         if (thinking != null && on) {
             Integer budget = thinking.integer("budget_tokens", 0, Integer.MAX_VALUE);
@@ -71,6 +71,17 @@ record MessageRequest(GenerateRequest generate, boolean stream) {
             }
         }
         return arguments;
+    }
+
+    private static boolean isOn(Fields thinking) {
+        String type = thinking.requireString("type");
+        return switch (type) {
+            case "enabled", "adaptive" -> true;
+            case "disabled" -> false;
+            default ->
+                throw thinking.invalid(
+                        "type", "'thinking.type' must be enabled, adaptive or disabled, not '" + type + "'");
+        };
     }
 
     /** {@code output_format}, or {@code output_config.format}. */

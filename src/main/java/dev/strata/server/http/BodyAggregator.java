@@ -65,6 +65,7 @@ final class BodyAggregator extends HttpObjectAggregator {
         FullHttpResponse response =
                 new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, Unpooled.wrappedBuffer(body));
         response.headers()
+                .set("x-request-id", Exchange.nextId())
                 .set(HttpHeaderNames.CONTENT_TYPE, "application/json")
                 .setInt(HttpHeaderNames.CONTENT_LENGTH, body.length);
         return response;

@@ -204,10 +204,11 @@ public final class Dispatcher {
         if (status == 429 || status == 503) {
             exchange.responseHeader("retry-after", Integer.toString(ErrorBody.RETRY_AFTER_SECONDS));
         }
+        ApiError named = error.named(exchange.fieldNames());
         boolean anthropic = router.dialect(exchange.path()) == Route.Dialect.ANTHROPIC;
         exchange.reply(
                 status,
-                anthropic ? ErrorBody.anthropic(status, error, exchange.id()) : ErrorBody.openAi(status, error));
+                anthropic ? ErrorBody.anthropic(status, named, exchange.id()) : ErrorBody.openAi(status, named));
     }
 
     private void finish(Exchange exchange, String route) {

@@ -23,6 +23,7 @@ import io.netty.handler.codec.http.QueryStringDecoder;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,7 +41,7 @@ public final class Exchange {
     private final byte[] body;
     private final DecoderResult decoded;
     private final long startNanos = System.nanoTime();
-    private final String id = Ids.next("req-");
+    private final String id = nextId();
     private final HttpHeaders common = new DefaultHttpHeaders();
     private final List<Runnable> disconnectActions = new ArrayList<>();
     private volatile boolean gone;
@@ -49,6 +50,7 @@ public final class Exchange {
     private volatile boolean ended;
 
     private String note = "";
+    private Map<String, String> fieldNames = Map.of();
 
     Exchange(ChannelHandlerContext context, Connection connection, FullHttpRequest request, Limits limits) {
         this.context = context;
@@ -61,6 +63,11 @@ public final class Exchange {
         this.body = ByteBufUtil.getBytes(request.content());
         this.decoded = request.decoderResult();
         common.set("x-request-id", id);
+    }
+
+    /** An id for a request, also for one that is refused before it becomes an exchange. */
+    static String nextId() {
+        return Ids.next("req-");
     }
 
     public String id() {
@@ -128,6 +135,15 @@ public final class Exchange {
 
     String note() {
         return note;
+    }
+
+    /** How this endpoint calls the request's fields that errors of the engine name: by those names its own. */
+    public void fieldNames(Map<String, String> names) {
+        fieldNames = names;
+    }
+
+    Map<String, String> fieldNames() {
+        return fieldNames;
     }
 
     /** A header that the answer will carry, whatever it is. */

@@ -11,10 +11,14 @@ import dev.strata.server.http.Ids;
 import dev.strata.server.http.Json;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** {@code POST /v1/chat/completions}. */
 public final class ChatEndpoint implements Endpoint {
+    private static final Map<String, String> FIELDS =
+            Map.of("prompt", "messages");
+
     private final Generations generations;
     private final @Nullable Duration timeout;
 
@@ -27,6 +31,7 @@ public final class ChatEndpoint implements Endpoint {
     @Override
     public void answer(Exchange exchange) {
         generations.requireReady();
+        exchange.fieldNames(FIELDS);
         ChatRequest request = ChatRequest.read(Fields.of(Json.request(exchange.body())), timeout);
         Head head = Head.of(Ids.next("chatcmpl-"), generations.service().model().id());
         try (GenerationCall call =

@@ -19,6 +19,9 @@ import org.jspecify.annotations.Nullable;
 
 /** {@code POST /v1/completions}. */
 public final class CompletionEndpoint implements Endpoint {
+    private static final Map<String, String> FIELDS =
+            Map.of("messages", "prompt");
+
     private final Generations generations;
     private final @Nullable Duration timeout;
 
@@ -30,6 +33,7 @@ public final class CompletionEndpoint implements Endpoint {
     @Override
     public void answer(Exchange exchange) {
         generations.requireReady();
+        exchange.fieldNames(FIELDS);
         CompletionRequest request = CompletionRequest.read(
                 Fields.of(Json.request(exchange.body())), generations.service().model(), timeout);
         Head head = Head.of(Ids.next("cmpl-"), generations.service().model().id());

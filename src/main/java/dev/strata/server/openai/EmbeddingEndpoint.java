@@ -12,10 +12,14 @@ import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
+import java.util.Map;
 
 /** {@code POST /v1/embeddings}: one vector of length 1 for each input. */
 public final class EmbeddingEndpoint implements Endpoint {
     private static final int MAX_INPUTS = 2048;
+
+    private static final Map<String, String> FIELDS =
+            Map.of("prompt", "input", "messages", "input");
 
     private final Generations generations;
 
@@ -26,6 +30,7 @@ public final class EmbeddingEndpoint implements Endpoint {
     @Override
     public void answer(Exchange exchange) {
         generations.requireReady();
+        exchange.fieldNames(FIELDS);
         InferenceService service = generations.service();
         Fields fields = Fields.of(Json.request(exchange.body()));
         List<Prompt> inputs = PromptReader.read(fields, "input", MAX_INPUTS);

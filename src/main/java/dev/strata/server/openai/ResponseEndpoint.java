@@ -12,10 +12,14 @@ import dev.strata.server.http.Ids;
 import dev.strata.server.http.Json;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** {@code POST /v1/responses}, stateless. */
 public final class ResponseEndpoint implements Endpoint {
+    private static final Map<String, String> FIELDS =
+            Map.of("prompt", "input", "messages", "input", "response_format", "text.format");
+
     private final Generations generations;
     private final @Nullable Duration timeout;
 
@@ -27,6 +31,7 @@ public final class ResponseEndpoint implements Endpoint {
     @Override
     public void answer(Exchange exchange) {
         generations.requireReady();
+        exchange.fieldNames(FIELDS);
         ResponseRequest request = ResponseRequest.read(Fields.of(Json.request(exchange.body())), timeout);
         Head head = Head.of(Ids.next("resp_"), generations.service().model().id());
         ResponseBody body = new ResponseBody(head, request.fields());

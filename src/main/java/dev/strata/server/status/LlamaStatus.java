@@ -25,7 +25,7 @@ public final class LlamaStatus {
         ModelInfo model = service.model();
         return Json.object(
                 "default_generation_settings",
-                Json.object("n_ctx", model.contextLength(), "params", Json.object()),
+                Json.object("n_ctx", model.contextLength(), "params", sampling()),
                 "total_slots",
                 slotFacts().size(),
                 "model_alias",
@@ -42,6 +42,11 @@ public final class LlamaStatus {
                 Json.object("vision", false, "audio", false),
                 "build_info",
                 "strata-" + version);
+    }
+
+    /** What holds for requests that do not say; nothing for an engine that does not tell. */
+    private Object sampling() {
+        return service.status().get("sampling") instanceof Map<?, ?> values ? values : Map.of();
     }
 
     /** What the engine tells of its slots; for an engine that tells nothing, one that is busy or not. */
