@@ -59,7 +59,7 @@ final class FileTierBench {
     private static final int[] CEILING_KIB = {512, 1024, 4096, 8192, 16_384, 32_768};
     private static final long CEILING_BYTES = 1L << 30;
     /** The drive's rate drifts, so that it is measured again before and behind every arm. */
-    private static final long ALONE_BYTES = 512L << 20;
+    private static final long ALONE_BYTES = 1L << 30;
 
     private static final int BLOCK = 4096;
 
@@ -147,8 +147,8 @@ final class FileTierBench {
 
     private void run(int answerTokens) throws IOException {
         System.out.println(
-                "| what | tok/s | GB/s | of the drive | requests | mean MiB | read / unique | past the cache | processor s/GB |");
-        System.out.println("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+                "| what | tok/s | GB/s | of the drive | while reading | requests | mean MiB | read / unique | past the cache | processor s/GB |");
+        System.out.println("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
         ceiling();
         for (Arm arm : arms(answerTokens)) {
             if (chosen.matcher(arm.name).find()) {
@@ -197,7 +197,7 @@ final class FileTierBench {
             double rate = DriveProbe.rate(file, kib << 10, depth, CEILING_BYTES);
             System.out.printf(
                     Locale.ROOT,
-                    "| drive alone, %d readers | | %.2f | | | %.1f | | | %.2f |%n",
+                    "| drive alone, %d readers | | %.2f | | | | %.1f | | | %.2f |%n",
                     depth,
                     rate / 1e9,
                     kib / 1024.0,
@@ -411,18 +411,20 @@ final class FileTierBench {
             // Nothing counts what answers read of a mapped file.
             String rate = unique == 0 ? "" : String.format(Locale.ROOT, "%.2f", unique / 1e9 / seconds);
             String cost = unique == 0 ? "" : String.format(Locale.ROOT, "%.2f", processor * 1e9 / unique);
-            System.out.printf(Locale.ROOT, "| %s | %.1f | %s | | | | | 0 %% | %s |%n", name, tokens, rate, cost);
+            System.out.printf(Locale.ROOT, "| %s | %.1f | %s | | | | | | 0 %% | %s |%n", name, tokens, rate, cost);
             return;
         }
         double mean = read.bytes() / (double) read.requests();
         double rate = read.bytes() / seconds;
         System.out.printf(
                 Locale.ROOT,
-                "| %s | %.1f | %.2f | %s | %d | %.1f | %.3f | %.0f %% | %.2f |%n",
+                "| %s | %.1f | %.2f | %s | %.2f, depth %.1f | %d | %.1f | %.3f | %.0f %% | %.2f |%n",
                 name,
                 tokens,
                 rate / 1e9,
                 alone == 0 ? "" : String.format(Locale.ROOT, "%.0f %% of %.2f", 100 * rate / alone, alone / 1e9),
+                read.rate() / 1e9,
+                read.depth(),
                 read.requests(),
                 mean / (1 << 20),
                 read.bytes() / (double) unique,
