@@ -3,8 +3,10 @@ package dev.strata.model;
 import dev.strata.device.Batch;
 import dev.strata.model.ngram.NgramTable;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -21,6 +23,9 @@ final class NgramAhead implements AutoCloseable {
     /** Positions that are read beyond a pass, so that a prompt whose beginning turns out to be cached still finds its first pass. */
     static final int SLACK = 1024;
 
+    /** Texts behind the one that is being read whose rows are brought into the table's cache. */
+    private static final int MOST_WAITING = 4;
+
     private final NgramTable table;
     private final NgramRows rows;
     private final int leastRows;
@@ -31,7 +36,7 @@ final class NgramAhead implements AutoCloseable {
 
     private @Nullable ExecutorService thread;
     private @Nullable Text current;
-    private @Nullable Text waiting;
+    private final ArrayDeque<Text> waiting = new ArrayDeque<>();
     private @Nullable Read read;
     private boolean inPass;
     /** Rows of the passes that texts are read by. */
@@ -79,8 +84,8 @@ final class NgramAhead implements AutoCloseable {
         Text text = new Text(Arrays.copyOf(tokens, first), 0, first, false);
         if (!inPass && current == null) {
             begin(text);
-        } else {
-            waiting = waiting == null ? text : waiting;
+        } else if (waiting.size() < MOST_WAITING) {
+            waiting.addLast(text);
             fetch(text.tokens, 0, first);
         }
     }
@@ -88,12 +93,13 @@ final class NgramAhead implements AutoCloseable {
     /** Passes over positions {@code from} to {@code to} of a text begin soon. */
     synchronized void expect(int[] tokens, int from, int to) {
         Text text = new Text(Arrays.copyOf(tokens, to), from, reach(from, to), false);
+        waiting.removeIf(request -> begins(text.tokens, request.tokens, request.tokens.length));
         Read now = read;
         if (to - from < leastRows) {
-            if (current != null && !current.begun && now != null && begins(text.tokens, now)) {
+            if (current != null && !current.begun && now != null && isOf(now, text.tokens)) {
                 current = null;
             }
-        } else if (now != null && now.tokens != null && now.from <= from && from < now.to && begins(text.tokens, now)) {
+        } else if (now != null && now.from <= from && from < now.to && isOf(now, text.tokens)) {
             current = text;
             read = new Read(text.tokens, now.from, now.to, now.done);
             fetch(text.tokens, now.to, to);
@@ -101,7 +107,7 @@ final class NgramAhead implements AutoCloseable {
             begin(text);
             fetch(text.tokens, text.reach, to);
         } else {
-            waiting = text;
+            waiting.addFirst(text);
             fetch(text.tokens, from, to);
         }
     }
@@ -111,20 +117,24 @@ final class NgramAhead implements AutoCloseable {
     }
 
     /** Whether what is being read is of {@code tokens}, as far as it goes. */
-    private static boolean begins(int[] tokens, Read now) {
-        int[] other = now.tokens;
-        return other != null && now.to <= tokens.length && Arrays.equals(other, 0, now.to, tokens, 0, now.to);
+    private static boolean isOf(Read now, int[] tokens) {
+        return now.tokens != null && begins(tokens, now.tokens, now.to);
+    }
+
+    private static boolean begins(int[] tokens, int[] other, int count) {
+        return count <= tokens.length && Arrays.equals(other, 0, count, tokens, 0, count);
     }
 
     /** A pass begins: what it needs is on its way from now on. */
     synchronized void begin(Batch batch) {
         inPass = true;
         Batch.Segment last = batch.segments().getLast();
-        Text text = current;
-        if (text == null || !rows.areOf(text.tokens, batch, last)) {
-            text = waiting;
-            waiting = null;
-            current = text != null && rows.areOf(text.tokens, batch, last) ? text : null;
+        if (current == null || !rows.areOf(current.tokens, batch, last)) {
+            Optional<Text> found = waiting.stream()
+                    .filter(text -> rows.areOf(text.tokens, batch, last))
+                    .findFirst();
+            found.ifPresent(waiting::remove);
+            current = found.orElse(null);
         }
         if (!holds(batch, last)) {
             Text own = current;
@@ -178,9 +188,8 @@ final class NgramAhead implements AutoCloseable {
         Batch.Segment last = batch.segments().getLast();
         int next = last.past() + last.rows();
         if (current == null || next >= current.tokens.length) {
-            Text coming = waiting;
+            Text coming = waiting.pollFirst();
             current = null;
-            waiting = null;
             if (coming != null && !closed) {
                 begin(coming);
             }
