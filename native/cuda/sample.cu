@@ -7,7 +7,7 @@
 // Bytes moved: every logit twice, the second time from the L2 cache. grid (blocks of 2048, rows) for both.
 #include "strata.cuh"
 
-enum { PIECE = 2048, HEADER = 6, MOST_GATHERED = 2048 };
+enum { PIECE = 2048, HEADER = 6, SETTINGS = 3, MOST_GATHERED = 2048 };
 
 // Results of one piece.
 struct Piece {
@@ -34,7 +34,7 @@ STRATA_KERNEL(256, sample_scan, const float* logits, int vocabulary, const float
     out += (long long)row * out_columns;
     pieces += (long long)row * count;
     warp_best += (long long)row * count * 8;
-    float v[8], best = -INFINITY, scale = settings ? settings[2 * row] : 1.0f;
+    float v[8], best = -INFINITY, scale = settings ? settings[SETTINGS * row] : 1.0f;
     int bad = 0, at = 0x7fffffff;
 #pragma unroll
     for (int i = 0; i < 8; i++) {
@@ -147,7 +147,7 @@ STRATA_KERNEL(256, sample_scan, const float* logits, int vocabulary, const float
         rows[row].least = -INFINITY;
         rows[row].gathered = 0;
     }
-    if (!settings) {
+    if (!settings || settings[SETTINGS * row + 2] == 0.0f) {
         return;
     }
     __syncthreads();
@@ -188,8 +188,18 @@ STRATA_KERNEL(256, sample_pick, const float* logits, int vocabulary, const float
     out += (long long)row * out_columns;
     pieces += (long long)row * gridDim.x;
     u64* list = lists + (long long)row * MOST_GATHERED;
+    float scale = settings[SETTINGS * row], uniform = settings[SETTINGS * row + 1], best = out[1];
+    bool candidates = settings[SETTINGS * row + 2] != 0.0f;
+    if (!candidates && uniform < 0.0f) {
+        if (blockIdx.x == 0 && threadIdx.x == 0) {
+            out[4] = float_of(0xffffffffu);
+            out[5] = 0.0f;
+            tokens[row] = (int)bits_of(out[0]);
+        }
+        return;
+    }
     float least = rows[row].least;
-    for (int i = threadIdx.x; i < PIECE; i += 256) {
+    for (int i = threadIdx.x; i < PIECE && candidates; i += 256) {
         int token = blockIdx.x * PIECE + i;
         if (token < vocabulary && logits[token] >= least && logits[token] > -INFINITY) {
             int slot = atomicAdd(&rows[row].gathered, 1);
@@ -207,7 +217,7 @@ STRATA_KERNEL(256, sample_pick, const float* logits, int vocabulary, const float
     while (size < n) {
         size *= 2;
     }
-    for (int i = threadIdx.x; i < size; i += 256) {
+    for (int i = threadIdx.x; i < size && n > 0; i += 256) {
         u64 low = bits_of(read_fresh((const float*)(list + min(i, n - 1))));
         u64 high = bits_of(read_fresh((const float*)(list + min(i, n - 1)) + 1));
         keys[i] = i < n ? high << 32 | low : ~0ull;
@@ -232,7 +242,6 @@ STRATA_KERNEL(256, sample_pick, const float* logits, int vocabulary, const float
         out[HEADER + i] = float_of((u32)keys[i]);
         out[HEADER + wanted + i] = logit_of(keys[i]);
     }
-    float scale = settings[2 * row], uniform = settings[2 * row + 1], best = out[1];
     if (threadIdx.x == 0) {
         out[4] = float_of(0xffffffffu);
         tokens[row] = (int)bits_of(out[0]);

@@ -1,7 +1,5 @@
 package dev.strata.device;
 
-import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
-
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -270,8 +268,8 @@ public interface Ops {
                 Picks.compute(
                         values.asSlice(4L * row * logits.columns(), 4L * logits.columns()),
                         logits.columns(),
-                        wanted.getAtIndex(JAVA_FLOAT, 2L * row),
-                        wanted.getAtIndex(JAVA_FLOAT, 2L * row + 1),
+                        wanted,
+                        row,
                         results.asSlice(4L * row * Picks.COLUMNS, 4L * Picks.COLUMNS));
             }
             write(results, out);

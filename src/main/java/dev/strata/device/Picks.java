@@ -12,13 +12,13 @@ import java.util.stream.IntStream;
  * likeliest token (int32, the lowest id among equals), its logit, the sum of e^((logit - largest) * inverse temperature) over the vocabulary, how
  * many logits are not finite (int32), a token drawn from all with those weights (int32, -1 when none was asked for), the number of
  * candidates (int32); then the ids of the candidates, likeliest first, and their logits. A row of settings is {@value #SETTINGS} float32:
- * the inverse temperature and the random number in [0, 1) of the draw, below 0 for none.
+ * the inverse temperature, the random number in [0, 1) of the draw, below 0 for none, and whether candidates are wanted, 1 or 0.
  */
 public final class Picks {
     /** Candidates that are looked for. There may be none when very many logits are equal. */
     public static final int CANDIDATES = 64;
 
-    public static final int SETTINGS = 2;
+    public static final int SETTINGS = 3;
 
     private static final int HEADER = 6;
     public static final int COLUMNS = HEADER + 2 * CANDIDATES;
@@ -70,9 +70,20 @@ public final class Picks {
         return real(row, HEADER + CANDIDATES + index);
     }
 
-    /** Computes a row of results on the host from {@code vocabulary} float32 logits. */
+    /** Writes a row of settings to place {@code row} of {@code target}. */
+    public static void set(
+            MemorySegment target, int row, float inverseTemperature, float uniform, boolean candidates) {
+        target.setAtIndex(JAVA_FLOAT, (long) row * SETTINGS, inverseTemperature);
+        target.setAtIndex(JAVA_FLOAT, (long) row * SETTINGS + 1, uniform);
+        target.setAtIndex(JAVA_FLOAT, (long) row * SETTINGS + 2, candidates ? 1 : 0);
+    }
+
+    /** Computes row {@code row} of the results on the host from {@code vocabulary} float32 logits and the settings of all rows. */
     public static void compute(
-            MemorySegment logits, int vocabulary, float inverseTemperature, float uniform, MemorySegment result) {
+            MemorySegment logits, int vocabulary, MemorySegment settings, int row, MemorySegment result) {
+        float inverseTemperature = settings.getAtIndex(JAVA_FLOAT, (long) row * SETTINGS);
+        float uniform = settings.getAtIndex(JAVA_FLOAT, (long) row * SETTINGS + 1);
+        boolean candidates = settings.getAtIndex(JAVA_FLOAT, (long) row * SETTINGS + 2) > 0;
         float[] values = logits.toArray(JAVA_FLOAT);
         int likeliest = 0;
         int notFinite = 0;
@@ -98,7 +109,7 @@ public final class Picks {
                 .boxed()
                 .sorted(Comparator.comparingDouble((Integer token) -> -values[token]))
                 .mapToInt(Integer::intValue)
-                .limit(CANDIDATES)
+                .limit(candidates ? CANDIDATES : 0)
                 .toArray();
         result.setAtIndex(JAVA_INT, 0, likeliest);
         result.setAtIndex(JAVA_FLOAT, 1, largest);

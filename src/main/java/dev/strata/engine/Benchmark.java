@@ -33,7 +33,7 @@ public final class Benchmark {
     private final int chunk;
     private final Likeliest choice = new Likeliest();
     /** One row, greedy. */
-    private final MemorySegment settings = MemorySegment.ofArray(new float[] {1, -1});
+    private final MemorySegment settings = MemorySegment.ofArray(new float[] {1, -1, 0});
 
     private final MemorySegment results = MemorySegment.ofArray(new float[Picks.COLUMNS]);
     private final Picks picks = new Picks(results);

@@ -86,14 +86,12 @@ public final class Sampler {
     /** What {@link Picks} are to find out for the row {@code ahead} positions from here. */
     public void pickSettings(int ahead, MemorySegment target, int row) {
         boolean draws = !settings.greedy() && !sorted();
-        target.setAtIndex(
-                ValueLayout.JAVA_FLOAT,
-                (long) row * Picks.SETTINGS,
-                settings.greedy() ? 1 : 1 / settings.temperature());
-        target.setAtIndex(
-                ValueLayout.JAVA_FLOAT,
-                (long) row * Picks.SETTINGS + 1,
-                draws ? (float) Philox.uniform(settings.seed(), position + ahead, 0) : -1);
+        Picks.set(
+                target,
+                row,
+                settings.greedy() ? 1 : 1 / settings.temperature(),
+                draws ? (float) Philox.uniform(settings.seed(), position + ahead, 0) : -1,
+                !settings.greedy() && sorted());
     }
 
     /** The token that follows, or -1 when all logits of the row are needed to tell. */

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.strata.device.OpCase.Kind;
 import dev.strata.format.QuantType;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -54,7 +55,7 @@ final class FusedCases {
         }
         for (int vocabulary : new int[] {50, 1500, 40001}) {
             cases.add(pick(vocabulary, 1, 1));
-            cases.add(pick(vocabulary, 3, 0.3));
+            cases.add(pick(vocabulary, 4, 0.3));
         }
         return cases;
     }
@@ -69,10 +70,10 @@ final class FusedCases {
             }
             f.write(logits, values);
             Tensor settings = f.output(rows, Picks.SETTINGS);
-            float[] wanted = new float[2 * rows];
+            float[] wanted = new float[Picks.SETTINGS * rows];
             for (int row = 0; row < rows; row++) {
-                wanted[2 * row] = 1 + row;
-                wanted[2 * row + 1] = row == 1 ? -1 : 0.5f + 0.1f * row;
+                float uniform = row % 2 == 1 ? -1 : 0.5f + 0.1f * row;
+                Picks.set(MemorySegment.ofArray(wanted), row, 1 + row, uniform, row < 2);
             }
             f.write(settings, wanted);
             Tensor out = f.output(rows, Picks.COLUMNS);

@@ -1,5 +1,6 @@
 package dev.strata.engine;
 
+import dev.strata.config.BackendChoice;
 import dev.strata.config.EngineOptions;
 import dev.strata.config.Options;
 import dev.strata.config.Variables;
@@ -10,7 +11,6 @@ import dev.strata.model.Model;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
@@ -18,7 +18,7 @@ import java.util.Locale;
 
 /**
  * Speculation with strata-tiny once everything is warm: what the parts of a turn cost, and the golden conversations with windows of several
- * sizes. Argument: the folder {@code models/strata-tiny}.
+ * sizes. Arguments: the folder {@code models/strata-tiny}, and the backend's name, the best one without.
  */
 public final class DraftBenchmark {
     private static final int ROUNDS = 12;
@@ -28,13 +28,19 @@ public final class DraftBenchmark {
 
     public static void main(String[] arguments) throws IOException {
         Path folder = Path.of(arguments[0]);
-        parts(folder);
+        BackendChoice backend = arguments.length > 1
+                ? BackendChoice.valueOf(arguments[1].toUpperCase(Locale.ROOT))
+                : BackendChoice.AUTO;
+        parts(folder, backend);
         double plain = 0;
         for (int window : new int[] {1, 2, 3, 5, 8}) {
             for (float least : window != 5 ? new float[] {0.5f} : new float[] {0.3f, 0.5f, 0.7f}) {
                 EngineOptions.Speculation speculation = new EngineOptions.Speculation(window > 1, window, least, 0);
                 GoldenRounds.Result result = GoldenRounds.run(
-                        folder.resolve("strata-tiny.gguf"), folder.resolve("golden-chat.json"), speculation, ROUNDS);
+                        folder.resolve("strata-tiny.gguf"),
+                        folder.resolve("golden-chat.json"),
+                        GoldenRounds.options(backend, speculation),
+                        ROUNDS);
                 GoldenRounds.Round last = result.bestRound();
                 plain = window == 1 ? last.millis() : plain;
                 System.out.printf(
@@ -53,16 +59,16 @@ public final class DraftBenchmark {
     }
 
     /** Microseconds of a pass of every size, of taking over its states, and of the draft layer. */
-    private static void parts(Path folder) {
-        EngineOptions options = GoldenRounds.options(EngineOptions.Speculation.DEFAULTS);
+    private static void parts(Path folder, BackendChoice backend) {
+        EngineOptions options = GoldenRounds.options(backend, EngineOptions.Speculation.DEFAULTS);
         try (ModelSession session = ModelSession.open(
                         new Options(folder.resolve("strata-tiny.gguf"), List.of(), options, Variables.defaults()));
                 Arena arena = Arena.ofShared()) {
+            System.out.println(session.backend().description());
             Model model = session.model();
             MemorySegment settings = arena.allocate(4L * 8 * Picks.SETTINGS, 64);
             for (int row = 0; row < 8; row++) {
-                settings.setAtIndex(ValueLayout.JAVA_FLOAT, (long) row * Picks.SETTINGS, 1);
-                settings.setAtIndex(ValueLayout.JAVA_FLOAT, (long) row * Picks.SETTINGS + 1, -1);
+                Picks.set(settings, row, 1, -1, false);
             }
             MemorySegment results = arena.allocate(4L * 8 * Picks.COLUMNS, 64);
             MemorySegment logits = arena.allocate(4L * 8 * model.config().vocabulary(), 64);

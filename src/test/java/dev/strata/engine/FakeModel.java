@@ -245,8 +245,8 @@ final class FakeModel implements Model {
             Picks.compute(
                     lastLogits.asSlice(4L * row * VOCABULARY, 4L * VOCABULARY),
                     VOCABULARY,
-                    settings.getAtIndex(ValueLayout.JAVA_FLOAT, 2L * row),
-                    settings.getAtIndex(ValueLayout.JAVA_FLOAT, 2L * row + 1),
+                    settings,
+                    row,
                     results.asSlice(4L * row * Picks.COLUMNS, 4L * Picks.COLUMNS));
         }
         return results;

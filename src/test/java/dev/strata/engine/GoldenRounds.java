@@ -31,15 +31,15 @@ final class GoldenRounds {
 
     private GoldenRounds() {}
 
-    static EngineOptions options(EngineOptions.Speculation speculation) {
-        return new EngineOptions(BackendChoice.AUTO, 2, KvFormat.F32, 512, 1, 128, 16, 0, 2048, 0, speculation, false);
+    static EngineOptions options(BackendChoice backend, EngineOptions.Speculation speculation) {
+        return new EngineOptions(backend, 2, KvFormat.F32, 512, 1, 128, 16, 0, 2048, 0, speculation, false);
     }
 
-    static Result run(Path model, Path golden, EngineOptions.Speculation speculation, int rounds) throws IOException {
+    static Result run(Path model, Path golden, EngineOptions options, int rounds) throws IOException {
         JsonNode conversations = new ObjectMapper().readTree(golden.toFile());
         List<Round> done = new ArrayList<>();
         try (Engine engine = EngineLoader.load(
-                new Options(model, List.of(), options(speculation), Variables.defaults()), () -> {})) {
+                new Options(model, List.of(), options, Variables.defaults()), () -> {})) {
             long tokens = 0;
             long passes = 0;
             for (int i = 0; i < rounds; i++) {

@@ -3,6 +3,7 @@ package dev.strata.engine;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.strata.config.BackendChoice;
 import dev.strata.config.EngineOptions;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -23,9 +24,8 @@ class TinyDraftsTest {
         assumeTrue(Files.isDirectory(folder), "neither " + SHARED + " nor " + OWN + " is there");
         Path model = own ? OWN.resolve("strata-tiny.gguf") : folder;
         Path golden = folder.resolve("golden-chat.json");
-        GoldenRounds.Round plain = GoldenRounds.run(model, golden, EngineOptions.Speculation.OFF, 1).bestRound();
-        GoldenRounds.Round drafted = GoldenRounds.run(model, golden, new EngineOptions.Speculation(true, 5, 0.5f, 0), 1)
-                .bestRound();
+        GoldenRounds.Round plain = run(model, golden, EngineOptions.Speculation.OFF);
+        GoldenRounds.Round drafted = run(model, golden, new EngineOptions.Speculation(true, 5, 0.5f, 0));
         assertEquals(plain.answers(), drafted.answers());
         // The card counts all tokens of the answers, the first ones too, which come with their prompts.
         double tokensAPass = drafted.tokens() / (double) drafted.passes();
@@ -38,5 +38,11 @@ class TinyDraftsTest {
                 drafted.millis());
         assertEquals(74, drafted.passes(), own ? 4 : 1, tokensAPass + " tokens a pass");
         assertEquals(3.32, tokensAPass, own ? 0.2 : 0.05);
+    }
+
+    private static GoldenRounds.Round run(Path model, Path golden, EngineOptions.Speculation speculation)
+            throws IOException {
+        return GoldenRounds.run(model, golden, GoldenRounds.options(BackendChoice.AUTO, speculation), 1)
+                .bestRound();
     }
 }

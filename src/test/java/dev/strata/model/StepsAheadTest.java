@@ -87,7 +87,7 @@ class StepsAheadTest {
     }
 
     private static MemorySegment settings(int step) {
-        return MemorySegment.ofArray(new float[] {1, -1, 0.8f, 0.07f + 0.13f * step});
+        return MemorySegment.ofArray(new float[] {1, -1, 0, 0.8f, 0.07f + 0.13f * step, 0});
     }
 
     private static MemorySegment results() {
