@@ -67,6 +67,11 @@ public enum Variable {
             new Values.Flag(),
             null,
             "1: steps that read experts from files guess the next layer's and read them while the drive is idle; 0: they are read when they are needed; unset: as long as steps are faster with it"),
+    MTP_HIDDEN_NORM(
+            "STRATA_MTP_HIDDEN_NORM",
+            Values.Choice.of("whole", "stream"),
+            "whole",
+            "how the draft layer norms several residual streams, over which published models disagree: one RMS over all of them, or one each; changes how many drafts are right, no text"),
     PCIE_BALANCE(
             "STRATA_PCIE_BALANCE",
             new Values.Flag(),

@@ -13,6 +13,7 @@ import dev.strata.expert.SlotAdaptation;
 import dev.strata.expert.TieredExpertSource;
 import dev.strata.format.ModelFiles;
 import dev.strata.memory.Bytes;
+import dev.strata.model.HiddenNorm;
 import dev.strata.model.ModelConfigReader;
 import dev.strata.model.NgramTables;
 import dev.strata.prefill.ChunkSetting;
@@ -100,6 +101,13 @@ final class TierSettings {
         return options.engine().deterministic()
                 ? 0
                 : (int) options.variables().whole(Variable.ROUTE_TAIL_SKIP).orElse(0);
+    }
+
+    /** How the draft layer norms several streams. */
+    static HiddenNorm hiddenNorm(Options options) {
+        return options.variables().text(Variable.MTP_HIDDEN_NORM).filter("stream"::equals).isPresent()
+                ? HiddenNorm.PER_STREAM
+                : HiddenNorm.WHOLE;
     }
 
     /** Sizes of the stager that were asked for by hand. */

@@ -18,6 +18,11 @@ public record ModelOptions(int maxRows, int pages, int slots, KvFormat kv, boole
         this(maxRows, pages, slots, kv, draftLayer, HiddenNorm.WHOLE);
     }
 
+    /** The same with another reading of the draft layer's norm. */
+    public ModelOptions withHiddenNorm(HiddenNorm norm) {
+        return new ModelOptions(maxRows, pages, slots, kv, draftLayer, norm);
+    }
+
     /** The same with passes of another size. */
     public ModelOptions withMaxRows(int rows) {
         return new ModelOptions(rows, pages, slots, kv, draftLayer, hiddenNorm);

@@ -10,6 +10,7 @@ import dev.strata.device.fake.FakeDevice;
 import dev.strata.expert.Layouts;
 import dev.strata.expert.PatternSource;
 import dev.strata.expert.TieredExpertSource;
+import dev.strata.model.HiddenNorm;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -45,6 +46,13 @@ class TierSettingsTest {
         assertEquals(
                 7, TierSettings.misses(options(EngineOptions.DEFAULTS, skip)).tailSkip());
         assertEquals(0, TierSettings.tailSkip(options(EngineOptions.DEFAULTS.withDeterministic(true), skip)));
+    }
+
+    @Test
+    void theDraftLayersNormIsASwitch() {
+        assertEquals(HiddenNorm.WHOLE, TierSettings.hiddenNorm(options(EngineOptions.DEFAULTS, Map.of())));
+        Map<String, String> each = Map.of("STRATA_MTP_HIDDEN_NORM", "stream");
+        assertEquals(HiddenNorm.PER_STREAM, TierSettings.hiddenNorm(options(EngineOptions.DEFAULTS, each)));
     }
 
     @Test
