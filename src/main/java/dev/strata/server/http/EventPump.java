@@ -96,10 +96,11 @@ final class EventPump implements GenerationCall.Taker {
         }
     }
 
-    /** The head of the answer may still wait for the event loop: nothing must be written before it has been. */
+    /** Head and first events leave at once, so that clients and proxies see life while the prompt is read; only then may others send. */
     private void begin() {
         try {
             channel.eventLoop().execute(() -> {
+                events.flush();
                 socket = events.isChunked() ? exchange.directSocket() : null;
                 call.onArrival(this);
                 exchange.onWritable(this::scheduleNow);

@@ -6,6 +6,7 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http.DefaultHttpContent;
 import io.netty.handler.codec.http.DefaultLastHttpContent;
+import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpServerCodec;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
@@ -24,9 +25,12 @@ public final class EventStream {
 
     private final PendingBytes pending = new PendingBytes();
     private final LeftBytes left = new LeftBytes();
+    /** The answer's head, until it is written. */
+    private @Nullable HttpResponse head;
 
-    EventStream(Exchange exchange, boolean chunked) {
+    EventStream(Exchange exchange, HttpResponse head, boolean chunked) {
         this.exchange = exchange;
+        this.head = head;
         this.codec = chunked ? exchange.channel().pipeline().context(HttpServerCodec.class) : null;
     }
 
@@ -107,6 +111,7 @@ public final class EventStream {
 
     /** Hands what was collected to the connection, which keeps it until it is flushed. */
     void write() {
+        writeHead();
         writeLeft();
         if (pending.size() == 0) {
             return;
@@ -121,6 +126,14 @@ public final class EventStream {
         }
     }
 
+    private void writeHead() {
+        HttpResponse first = head;
+        if (first != null) {
+            head = null;
+            ChannelFuture _ = exchange.channel().write(first);
+        }
+    }
+
     private void writeLeft() {
         byte[] rest = left.take();
         if (rest != null && codec != null) {
@@ -130,6 +143,7 @@ public final class EventStream {
 
     /** Ends the stream with what was collected. */
     public void end() {
+        writeHead();
         writeLeft();
         exchange.end(new DefaultLastHttpContent(Unpooled.wrappedBuffer(pending.take())));
     }

@@ -169,7 +169,7 @@ public final class Exchange {
         end(response);
     }
 
-    /** Starts a stream of events; its head goes out at once, so that clients and proxies see life while the prompt is read. */
+    /** Starts a stream of events; its head leaves with the first of them. */
     public EventStream startEvents() {
         begin(200);
         HttpResponse response = new DefaultHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK);
@@ -184,8 +184,7 @@ public final class Exchange {
             // HTTP/1.0 knows no chunks: the stream ends with the connection.
             response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
         }
-        ChannelFuture _ = channel().write(response);
-        return new EventStream(this, version.isKeepAliveDefault());
+        return new EventStream(this, response, version.isKeepAliveDefault());
     }
 
     /** Another way to the client, beside the pipeline; null where there is none. Called on the event loop. */

@@ -90,7 +90,6 @@ public final class Generations {
     public void stream(Exchange exchange, GenerationCall call, EventStream events, EventWriter writer) {
         writer.begin();
         events.comment("accepted");
-        events.flush();
         PumpQueue queue = pumps.computeIfAbsent(
                 exchange.channel().eventLoop(),
                 loop -> new PumpQueue(loop, exchange.limits().directStreams()));
