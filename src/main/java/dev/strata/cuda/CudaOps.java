@@ -22,6 +22,7 @@ import dev.strata.device.SharedExpert;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -146,7 +147,12 @@ final class CudaOps implements Ops, AutoCloseable {
 
     @Override
     public void pass(String key, Batch batch, Runnable body) {
-        passes.run(key, batch, body);
+        passes.run(key, List.of(batch), body);
+    }
+
+    @Override
+    public void passes(String key, List<Batch> batches, Runnable body) {
+        passes.run(key, batches, body);
     }
 
     @Override

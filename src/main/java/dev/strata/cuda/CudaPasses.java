@@ -6,7 +6,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
-import org.jspecify.annotations.Nullable;
 
 /** Runs passes directly or as graphs, and tells those that place experts about them. */
 final class CudaPasses implements AutoCloseable {
@@ -28,7 +27,8 @@ final class CudaPasses implements AutoCloseable {
     private final PassGraphs graphs;
     private final CudaEvent finished = CudaEvent.create();
     private final Map<ExpertPlacement, Integer> placements = new LinkedHashMap<>();
-    private @Nullable Batch described;
+    /** Whether the step record holds the batches of the running pass. */
+    private boolean described;
     private int memoryGeneration;
 
     CudaPasses(
@@ -85,20 +85,21 @@ final class CudaPasses implements AutoCloseable {
 
     /** Operations outside of a pass describe their batch to the kernels themselves. */
     void use(Batch batch) {
-        if (batch != described) {
+        if (!described || !step.select(batch)) {
             if (graphs.capturing()) {
                 throw new IllegalStateException("a captured pass reads another batch than its own");
             }
-            step.load(batch);
-            described = batch;
+            step.load(List.of(batch));
+            described = true;
         }
     }
 
-    /** Runs {@code body} as {@link dev.strata.device.Ops#pass} describes. */
-    void run(String key, Batch batch, Runnable body) {
+    /** Runs {@code body} as {@link dev.strata.device.Ops#passes} describes. */
+    void run(String key, List<Batch> batches, Runnable body) {
         device.attach();
-        described = null;
-        use(batch);
+        Batch batch = batches.getFirst();
+        step.load(batches);
+        described = true;
         activations.forget();
         if (batch.hold()) {
             held.begin();
@@ -128,7 +129,7 @@ final class CudaPasses implements AutoCloseable {
         } finally {
             placements.keySet().forEach(placement -> placement.endPass(stream));
             launcher.overlap(false);
-            described = null;
+            described = false;
         }
         activations.forget();
     }

@@ -3,6 +3,7 @@ package dev.strata.device;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,6 +18,14 @@ public interface Ops {
      * same tensors for equal keys and row counts, and read whatever changes from the batch.
      */
     void pass(String key, Batch batch, Runnable body);
+
+    /**
+     * As {@link #pass} for operations over several batches, one after the other, of which only the first may hold. Equal keys mean equal numbers
+     * of batches, and equal row counts of the first equal ones of the others. Where {@link #queuesPasses} says so.
+     */
+    default void passes(String key, List<Batch> batches, Runnable body) {
+        throw new UnsupportedOperationException("every batch is a pass of its own here");
+    }
 
     /** Whether operations are computed beside the calling thread, which waits for them in {@link #read}; else they are done when they return. */
     default boolean runsAhead() {
@@ -289,8 +298,8 @@ public interface Ops {
     void likeliest(Tensor logits, Tensor tokens, Tensor probabilities);
 
     /**
-     * Whether passes of few rows may be queued behind each other, so that one which turns out to be of no use costs less than a look at
-     * the results before it.
+     * Whether passes of few rows may be queued behind each other or be one ({@link #passes}), so that one which turns out to be of no use costs
+     * less than a look at the results before it.
      */
     default boolean queuesPasses() {
         return false;

@@ -5,6 +5,7 @@ import dev.strata.device.LayerState;
 import dev.strata.device.Ops;
 import dev.strata.device.Tensor;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
@@ -13,10 +14,14 @@ import java.util.List;
  * stay on the backend until the last one is made.
  */
 final class Drafts {
-    private static final String[] FURTHER = new String[DraftedTokens.MOST];
+    private static final String[] ONE = new String[DraftedTokens.MOST + 1];
+    private static final String[] SEVERAL = new String[DraftedTokens.MOST + 1];
+    private static final String[] SEVERAL_IN_PLACE = new String[DraftedTokens.MOST + 1];
 
     static {
-        Arrays.setAll(FURTHER, draft -> "draft " + (draft + 1));
+        Arrays.setAll(ONE, draft -> "draft " + draft);
+        Arrays.setAll(SEVERAL, count -> count + " drafts");
+        Arrays.setAll(SEVERAL_IN_PLACE, count -> count + " drafts behind the first rows");
     }
 
     private final Ops ops;
@@ -72,8 +77,7 @@ final class Drafts {
     }
 
     private void part(Batch batch, int[] rows, int[] wanted, MemorySegment logits, Runnable meanwhile) {
-        Tensor input = source.rows(batch.rows());
-        ops.gatherRows(trunk, rows, input);
+        Tensor input = gathered(rows);
         ops.pass("draft", batch, () -> layer.forward(batch, null, input));
         if (wanted.length > 0) {
             meanwhile.run();
@@ -105,17 +109,60 @@ final class Drafts {
             rows = followLeading(batch, sourceRow);
             ends = BatchParts.last(batch);
         }
-        first(ends, rows);
-        int made = 1;
-        for (int queued = ops.queuesPasses() ? most : 1; made < queued; made++) {
-            further(BatchParts.behind(ends, made), made);
+        if (ops.queuesPasses()) {
+            atOnce(ends, rows, most);
+            meanwhile.run();
+            read(drafted, most);
+        } else {
+            untilUnlikely(ends, rows, most, least, drafted, meanwhile);
         }
+    }
+
+    /** All drafts in one pass. */
+    private void atOnce(Batch batch, int[] rows, int most) {
+        List<Batch> batches = new ArrayList<>(most);
+        batches.add(batch);
+        for (int draft = 1; draft < most; draft++) {
+            batches.add(BatchParts.behind(batch, draft));
+        }
+        boolean inPlace = areFirst(rows);
+        Tensor input = inPlace ? trunk.rows(rows.length) : gathered(rows);
+        ops.passes((inPlace ? SEVERAL_IN_PLACE : SEVERAL)[most], batches, () -> {
+            first(batch, input);
+            for (int draft = 1; draft < most; draft++) {
+                further(batches.get(draft), draft);
+            }
+        });
+    }
+
+    private void untilUnlikely(
+            Batch batch, int[] rows, int most, float least, DraftedTokens drafted, Runnable meanwhile) {
+        Tensor input = gathered(rows);
+        ops.pass(ONE[0], batch, () -> first(batch, input));
         meanwhile.run();
+        int made = 1;
         read(drafted, made);
-        while (made < most && anyLikely(drafted, segments, least)) {
-            further(BatchParts.behind(ends, made), made);
+        while (made < most && anyLikely(drafted, batch.segments().size(), least)) {
+            Batch behind = BatchParts.behind(batch, made);
+            int draft = made;
+            ops.pass(ONE[draft], behind, () -> further(behind, draft));
             read(drafted, ++made);
         }
+    }
+
+    private static boolean areFirst(int[] rows) {
+        for (int i = 0; i < rows.length; i++) {
+            if (rows[i] != i) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private Tensor gathered(int[] rows) {
+        Tensor input = source.rows(rows.length);
+        ops.gatherRows(trunk, rows, input);
+        return input;
     }
 
     /** Shows the layer all rows but the last ones, whose source rows are returned: what remains is short enough to be captured. */
@@ -138,25 +185,19 @@ final class Drafts {
         return BatchParts.select(sourceRow, last);
     }
 
-    private void first(Batch batch, int[] rows) {
+    private void first(Batch batch, Tensor input) {
         int segments = batch.segments().size();
-        Tensor input = source.rows(batch.rows());
-        ops.gatherRows(trunk, rows, input);
-        ops.pass(FURTHER[0], batch, () -> {
-            layer.forward(batch, null, input);
-            ops.lastRows(layer.state(), batch, lastStates.rows(segments));
-            ops.lastRows(layer.hidden(), batch, lastHidden.rows(segments));
-            find(lastHidden.rows(segments), 0);
-        });
+        layer.forward(batch, null, input);
+        ops.lastRows(layer.state(), batch, lastStates.rows(segments));
+        ops.lastRows(layer.hidden(), batch, lastHidden.rows(segments));
+        find(lastHidden.rows(segments), 0);
     }
 
     private void further(Batch batch, int draft) {
         int segments = batch.rows();
         Tensor state = draft == 1 ? lastStates : layer.state();
-        ops.pass(FURTHER[draft], batch, () -> {
-            layer.forward(batch, found.rows(DraftedTokens.tokenAt(draft - 1), segments), state.rows(segments));
-            find(layer.hidden().rows(segments), draft);
-        });
+        layer.forward(batch, found.rows(DraftedTokens.tokenAt(draft - 1), segments), state.rows(segments));
+        find(layer.hidden().rows(segments), draft);
     }
 
     private void find(Tensor hidden, int draft) {

@@ -5,6 +5,7 @@ import dev.strata.config.EngineOptions;
 import dev.strata.config.Options;
 import dev.strata.config.Variables;
 import dev.strata.device.Batch;
+import dev.strata.device.KvFormat;
 import dev.strata.device.Picks;
 import dev.strata.model.DraftedTokens;
 import dev.strata.model.Model;
@@ -23,6 +24,8 @@ import java.util.Locale;
 public final class DraftBenchmark {
     private static final int ROUNDS = 12;
     private static final int TIMES = 200;
+    /** As served. */
+    private static final KvFormat KV = EngineOptions.DEFAULTS.kv();
 
     private DraftBenchmark() {}
 
@@ -39,7 +42,7 @@ public final class DraftBenchmark {
                 GoldenRounds.Result result = GoldenRounds.run(
                         folder.resolve("strata-tiny.gguf"),
                         folder.resolve("golden-chat.json"),
-                        GoldenRounds.options(backend, speculation),
+                        GoldenRounds.options(backend, KV, speculation),
                         ROUNDS);
                 GoldenRounds.Round last = result.bestRound();
                 plain = window == 1 ? last.millis() : plain;
@@ -60,7 +63,7 @@ public final class DraftBenchmark {
 
     /** Microseconds of a pass of every size, of taking over its states, and of the draft layer. */
     private static void parts(Path folder, BackendChoice backend) {
-        EngineOptions options = GoldenRounds.options(backend, EngineOptions.Speculation.DEFAULTS);
+        EngineOptions options = GoldenRounds.options(backend, KV, EngineOptions.Speculation.DEFAULTS);
         try (ModelSession session = ModelSession.open(
                         new Options(folder.resolve("strata-tiny.gguf"), List.of(), options, Variables.defaults()));
                 Arena arena = Arena.ofShared()) {

@@ -31,8 +31,8 @@ final class GoldenRounds {
 
     private GoldenRounds() {}
 
-    static EngineOptions options(BackendChoice backend, EngineOptions.Speculation speculation) {
-        return new EngineOptions(backend, 2, KvFormat.F32, 512, 1, 128, 16, 0, 2048, 0, speculation, false);
+    static EngineOptions options(BackendChoice backend, KvFormat kv, EngineOptions.Speculation speculation) {
+        return new EngineOptions(backend, 2, kv, 512, 1, 128, 16, 0, 2048, 0, speculation, false);
     }
 
     static Result run(Path model, Path golden, EngineOptions options, int rounds) throws IOException {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.strata.config.BackendChoice;
 import dev.strata.config.EngineOptions;
+import dev.strata.device.KvFormat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -42,7 +43,7 @@ class TinyDraftsTest {
 
     private static GoldenRounds.Round run(Path model, Path golden, EngineOptions.Speculation speculation)
             throws IOException {
-        return GoldenRounds.run(model, golden, GoldenRounds.options(BackendChoice.AUTO, speculation), 1)
+        return GoldenRounds.run(model, golden, GoldenRounds.options(BackendChoice.AUTO, KvFormat.F32, speculation), 1)
                 .bestRound();
     }
 }

@@ -184,7 +184,10 @@ class PlainDraftTest {
                         DraftedTokens drafted = new DraftedTokens();
                         model.draftAhead(batch(behind, 0), IntStream.range(0, 7).toArray(), 5, 0, drafted);
                         assertEquals(5, drafted.made());
-                        found.add(tokens(drafted));
+                        String all = tokens(drafted);
+                        int[] end = Arrays.copyOfRange(behind, 4, 7);
+                        model.draftAhead(batch(end, 4), new int[] {4, 5, 6}, 3, 0, drafted);
+                        found.add(all + tokens(drafted));
                     }
                 }
             }
