@@ -1,5 +1,5 @@
 // Checks every instruction set that this processor has against scalar float64 products over decoded weights, and measures. No
-// dependency: make -C native/cpu check-isa. Arguments: check | bench [threads] [MiB] [type ids] |
+// dependency: make -C native/cpu check-isa. Arguments: [isa=NAME,NAME...] check | bench or decode (rows alone) [threads] [MiB] [type ids] |
 // kernels [type id] (in cache) | experts TYPE-ID ROWS.
 #include <sched.h>
 #include <time.h>
@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -99,15 +101,18 @@ void fillBlocks(int type, uint8_t* p, int64_t elements, Random& random) {
     }
 }
 
-std::vector<const Kernels*> available(int cap) {
+// Names of the sets to look at, separated by commas; empty: all.
+std::string only;
+
+std::vector<const Kernels*> available() {
 #ifdef STRATA_MODEL
-    (void)cap;
     return {kernels_vbmi(), kernels_amx()};
 #endif
     std::vector<const Kernels*> result;
-    for (int isa = 0; isa <= strata_cpu_best_isa(cap); isa++) {
+    for (int isa = 0; isa <= strata_cpu_best_isa(-1); isa++) {
         const Kernels* k = chooseKernels(isa);
-        if (result.empty() || result.back() != k) result.push_back(k);
+        const bool wanted = only.empty() || ("," + only + ",").find("," + std::string(k->name) + ",") != std::string::npos;
+        if (wanted && (result.empty() || result.back() != k)) result.push_back(k);
     }
     return result;
 }
@@ -122,9 +127,13 @@ void checkProduct(const Kernels* k, int type, int outputs, int inputs, int rows)
     fillBlocks(type, w.data(), int64_t(outputs) * inputs, random);
     std::vector<float> x(size_t(rows) * inputs), out(size_t(rows) * outputs, 0.5f), decoded(inputs);
     for (float& v : x) v = random.uniform() + 0.1f;
-    for (int add = 0; add < 2; add++) {
+    // Twice with the same rows, whose forms are kept, then with one number changed.
+    std::vector<double> sum(x.size());
+    for (int turn = 0; turn < 3; turn++) {
+        if (turn == 2) x[x.size() / 2] += 1;
         strata_cpu_matmul((int64_t)&c, type, (int64_t)w.data(), outputs, inputs, 0.75f, (int64_t)x.data(), rows,
-                          (int64_t)out.data(), add);
+                          (int64_t)out.data(), turn > 0);
+        for (size_t i = 0; i < x.size(); i++) sum[i] += x[i];
     }
     double error = 0, norm = 0;
     for (int o = 0; o < outputs; o++) {
@@ -132,11 +141,11 @@ void checkProduct(const Kernels* k, int type, int outputs, int inputs, int rows)
         for (int r = 0; r < rows; r++) {
             double exact = 0, spread = 0;
             for (int i = 0; i < inputs; i++) {
-                double term = double(decoded[i]) * x[size_t(r) * inputs + i];
+                double term = double(decoded[i]) * sum[size_t(r) * inputs + i];
                 exact += term;
                 spread += term * term;
             }
-            exact *= 0.75 * 2;
+            exact *= 0.75;
             double diff = exact - out[size_t(r) * outputs + o];
             error += diff * diff;
             norm += exact * exact + spread;  // a sum near zero is no measure of its terms
@@ -151,19 +160,19 @@ void checkProduct(const Kernels* k, int type, int outputs, int inputs, int rows)
 }
 
 int check() {
-    for (const Kernels* k : available(-1)) {
+    for (const Kernels* k : available()) {
         int before = failures;
         int cases = 0;
         for (int type : allTypes()) {
             int unit = typeInfo(type).elements;
-            for (int inputs : {unit == 1 ? 24 : unit, unit == 1 ? 77 : 5 * unit, unit < 256 ? 640 : 1024, 2048}) {
+            for (int inputs : {unit == 1 ? 24 : unit, unit == 1 ? 77 : 5 * unit, unit < 256 ? 640 : 1024, 2304}) {
                 for (int outputs : {1, 19, 64, 70}) {
                     for (int rows : {1, 2, 3, 5, 8, 9, 12, 13, 31, 200}) {
 #ifdef STRATA_MODEL
                         // Slow: only what the modelled files do themselves.
                         if (inputs > 1024 || outputs % 64 == 0 || rows % 2 == 0 || rows > 13) continue;
 #endif
-                        if (rows == 200 && (inputs != 2048 || outputs != 70)) continue;
+                        if (rows == 200 && (inputs != 2304 || outputs != 70)) continue;
                         checkProduct(k, type, outputs, inputs, rows);
                         cases++;
                     }
@@ -212,7 +221,7 @@ double readBandwidth(Context& c, const uint8_t* memory, int64_t bytes) {
     constexpr int64_t PIECE = 1 << 18;
     std::vector<double> rates;
     static float sink[1024 * 16];
-    for (int repeat = 0; repeat < 5; repeat++) {
+    for (int repeat = 0; repeat < 9; repeat++) {
         double start = seconds();
         c.pool.run(int(bytes / PIECE), [&](int chunk, int worker) {
             const uint64_t* p = (const uint64_t*)(memory + chunk * PIECE);
@@ -228,17 +237,16 @@ double readBandwidth(Context& c, const uint8_t* memory, int64_t bytes) {
     return median(rates);
 }
 
-int bench(int threads, int64_t mib, const std::vector<int>& types) {
+int bench(int threads, int64_t mib, const std::vector<int>& types, bool prompts) {
     const int64_t bytes = mib << 20;
     uint8_t* memory = (uint8_t*)mapPages(bytes);
     const int inputs = 2048;
-    for (const Kernels* k : available(-1)) {
+    for (const Kernels* k : available()) {
         if (k->isa == 0) continue;
         Threaded t(k, threads);
         memset(memory, 1, size_t(bytes));
-        double ceiling = readBandwidth(t.c, memory, bytes);
-        printf("%s, %d threads, %lld MiB of weights, reads %.1f GB/s\n", k->name, threads, (long long)mib, ceiling / 1e9);
-        printf("%-8s %10s %7s | %10s | %12s %12s %12s\n", "type", "1 row GB/s", "share", "8 rows", "32 rows", "128 rows", "512 rows GMAC/s");
+        printf("%s, %d threads, %lld MiB of weights, plain reads beside every type\n", k->name, threads, (long long)mib);
+        printf("%-8s %10s %6s %7s | %10s | %12s %12s %12s\n", "type", "1 row GB/s", "reads", "share", "8 rows", "32 rows", "128 rows", "512 rows GMAC/s");
         for (int type : types) {
             const int64_t row = rowBytes(type, inputs);
             int64_t outputs = bytes / row / 64 * 64;
@@ -258,13 +266,14 @@ int bench(int threads, int64_t mib, const std::vector<int>& types) {
                 }
                 return median(times);
             };
-            double one = double(outputs * row) / rate(outputs, 1, 5);
+            const double ceiling = readBandwidth(t.c, memory, bytes);
+            double one = double(outputs * row) / rate(outputs, 1, 9);
             double eight = double(outputs * row) / rate(outputs, 8, 3);
-            double tile[3];
+            double tile[3] = {};
             int rows[3] = {32, 128, 512};
-            for (int i = 0; i < 3; i++) tile[i] = 1024.0 * inputs * rows[i] / rate(1024, rows[i], 3);
-            printf("%-8s %10.2f %6.0f%% | %10.2f | %12.1f %12.1f %12.1f\n", typeName(type), one / 1e9, 100 * one / ceiling, eight / 1e9,
-                   tile[0] / 1e9, tile[1] / 1e9, tile[2] / 1e9);
+            for (int i = 0; prompts && i < 3; i++) tile[i] = 1024.0 * inputs * rows[i] / rate(1024, rows[i], 3);
+            printf("%-8s %10.2f %6.1f %6.0f%% | %10.2f | %12.1f %12.1f %12.1f\n", typeName(type), one / 1e9, ceiling / 1e9, 100 * one / ceiling,
+                   eight / 1e9, tile[0] / 1e9, tile[1] / 1e9, tile[2] / 1e9);
             fflush(stdout);
         }
     }
@@ -295,7 +304,7 @@ double clockRate() {
 int cached(int only) {
     double clock = 0;
     for (int i = 0; i < 50; i++) clock = std::max(clock, clockRate());
-    for (const Kernels* k : available(-1)) {
+    for (const Kernels* k : available()) {
         if (k->isa == 0) continue;
         Context c(k, 1);
         printf("%s: one thread at %.2f GHz, weights in cache: cycles a block of 32 and bytes of weights a cycle; products a cycle by tiles\n", k->name, clock);
@@ -340,7 +349,7 @@ int cached(int only) {
 // The routed experts of one layer as prompts and decode steps read them: thread time a token, and products a cycle.
 int experts(int type, int rows) {
     const int hidden = 2048, intermediate = 768, count = 128, used = 8;
-    for (const Kernels* k : available(-1)) {
+    for (const Kernels* k : available()) {
         if (k->isa == 0) continue;
         Context c(k, 1);
         const int64_t matrix = rowBytes(type, hidden) * intermediate;
@@ -381,9 +390,10 @@ int experts(int type, int rows) {
 }  // namespace
 
 int main(int count, char** arguments) {
+    if (count > 1 && strncmp(arguments[1], "isa=", 4) == 0) only = arguments[1] + 4, count--, arguments++;
     if (count > 1 && arguments[1][0] == 'k') return cached(count > 2 ? atoi(arguments[2]) : -1);
     if (count > 3 && arguments[1][0] == 'e') return experts(atoi(arguments[2]), atoi(arguments[3]));
-    bool measure = count > 1 && arguments[1][0] == 'b';
+    bool decode = count > 1 && arguments[1][0] == 'd', measure = decode || (count > 1 && arguments[1][0] == 'b');
     int result = 0;
     if (count == 1 || !measure) result = check();
     if (count == 1 || measure) {
@@ -391,7 +401,7 @@ int main(int count, char** arguments) {
         int64_t mib = count > 3 ? atoll(arguments[3]) : 512;
         std::vector<int> types;
         for (int i = 4; i < count; i++) types.push_back(atoi(arguments[i]));
-        result |= bench(threads, mib, types.empty() ? allTypes() : types);
+        result |= bench(threads, mib, types.empty() ? allTypes() : types, !decode);
     }
     return result;
 }

@@ -28,6 +28,25 @@ void unmapPages(void* memory, int64_t bytes) {
     if (memory) munmap(memory, roundUp(bytes, HUGE_PAGE));
 }
 
+uint8_t* KeptRows::room(int64_t bytes, int rows, int columns) {
+    rows_ = 0;
+    const int64_t numbers = roundUp(int64_t(rows) * columns * 4, 64);
+    if (numbers + bytes > bytes_) {
+        unmapPages(memory_, bytes_);
+        bytes_ = roundUp(numbers + bytes, HUGE_PAGE);
+        memory_ = (uint8_t*)mapPages(bytes_);
+    }
+    numbers_ = (float*)memory_;
+    return memory_ + numbers;
+}
+
+void KeptRows::keep(const Row* forms, const float* x, int rows, int columns) {
+    memcpy(numbers_, x, size_t(rows) * columns * 4);
+    for (int r = 0; r < rows; r++) row_[r] = forms[r];
+    rows_ = rows;
+    columns_ = columns;
+}
+
 Context::Context(const Kernels* kernels, int threads) : k(*kernels), pool(threads) {
     workers_ = (uint8_t*)mapPages(WORKER_BYTES * threads);
 }

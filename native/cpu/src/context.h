@@ -1,6 +1,7 @@
 // What one backend instance owns: the chosen kernels, the pool, scratch memory and the batch of the running pass.
 #pragma once
 #include <cstdint>
+#include <cstring>
 
 #include "kernels.h"
 #include "pool.h"
@@ -35,6 +36,33 @@ struct Batch {
     const int32_t* pages(const Segment& s) const { return record + s.pagesAt; }
 };
 
+// The forms of up to MAX_DOT_ROWS activation rows that were quantized last, and the numbers that they stand for: the projections of one layer, or
+// a router and its experts, read the same rows one operation after the other.
+class KeptRows {
+   public:
+    ~KeptRows() { unmapPages(memory_, bytes_); }
+
+    // Whether `x` has the numbers of the kept rows: comparing them takes a tenth of what quantizing takes.
+    bool hold(const float* x, int rows, int columns) const {
+        return rows == rows_ && columns == columns_ && memcmp(x, numbers_, size_t(rows) * columns * 4) == 0;
+    }
+    // The forms; valid until the next room().
+    const Row& row(int r) const { return row_[r]; }
+
+    // Memory for other forms, `bytes` in all; nothing is kept then.
+    uint8_t* room(int64_t bytes, int rows, int columns);
+    // Keeps the forms that `forms` points to, made of x in the memory that room() gave.
+    void keep(const Row* forms, const float* x, int rows, int columns);
+
+   private:
+    Row row_[MAX_DOT_ROWS] = {};
+    int rows_ = 0;
+    int columns_ = 0;
+    float* numbers_ = nullptr;
+    uint8_t* memory_ = nullptr;
+    int64_t bytes_ = 0;
+};
+
 class Context {
    public:
     Context(const Kernels* kernels, int threads);
@@ -42,6 +70,7 @@ class Context {
 
     const Kernels& k;
     Pool pool;
+    KeptRows kept;
 
     // Starts an operation: all earlier scratch is free again.
     void begin() { used_ = 0; }

@@ -79,6 +79,7 @@ struct Kernels {
     int widthQ;
     int tileQRows;
     int inputsQ;
+    int dotOutputs;  // outputs that a dot call with few rows works on at once
     bool bytes;     // whether quantize() writes the bytes of a row too
     bool planes;    // and its planes
     // By type id. Quantized form where `panel` is there, float32 rows otherwise.

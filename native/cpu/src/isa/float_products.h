@@ -184,6 +184,7 @@ template <class = void>
 static void fillFloatProducts(Kernels* k) {
     k->width = NR;
     k->tileRows = MR;
+    k->dotOutputs = 1;
     k->tileF = tileF;
     k->panelF = panelF;
 #define X(name, id, elements, bytes) k->dots[id] = dotDecoded<id>;

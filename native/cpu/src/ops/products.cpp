@@ -64,31 +64,46 @@ Row* prepareRows(Context& c, int first, int second, const float* x, int rows, in
     Row* result = (Row*)c.take(int64_t(rows) * sizeof(Row));
     for (int r = 0; r < rows; r++) result[r] = {x + int64_t(r) * columns, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
     if (!quantized(c.k, first) && !quantized(c.k, second)) return result;
+    const bool few = rows <= DOT_ROWS;
+    if (few && c.kept.hold(x, rows, columns)) {
+        for (int r = 0; r < rows; r++) {
+            const float* numbers = result[r].f;
+            result[r] = c.kept.row(r);
+            result[r].f = numbers;
+        }
+        return result;
+    }
     const int64_t blocks = (columns / 32 + 7) / 8 * 8;
     // Rows a cache line further apart than they are long: at powers of two they would push each other out of the first cache.
-    const int64_t stride = blocks * 32 + 32;
-    int16_t* q = (int16_t*)c.take(rows * stride * 2);
-    float* d = c.floats(rows * blocks);
-    float* s = c.floats(rows * blocks);
-    float* h = c.floats(rows * blocks * 2);
-    // As with q, rows are kept from lying at powers of two apart.
-    const int64_t byteStride = blocks * 64 + 64;
-    int8_t* bytes = c.k.bytes ? (int8_t*)c.take(rows * byteStride) : nullptr;
-    const int64_t planeStride = blocks * 64 + 32;
-    uint16_t* planes = c.k.planes ? (uint16_t*)c.take(rows * planeStride * 2) : nullptr;
+    const int64_t stride = blocks * 32 + 32, byteStride = c.k.bytes ? blocks * 64 + 64 : 0, planeStride = c.k.planes ? blocks * 64 + 32 : 0;
+    const int64_t each = stride * 2 + blocks * 16 + byteStride + planeStride * 2;
+    uint8_t* memory = few ? c.kept.room(rows * each, rows, columns) : (uint8_t*)c.take(rows * each);
+    // Whole cache lines: every part of a row is a multiple of 64 bytes but the factors, of 32.
+    auto part = [&](int64_t bytes) {
+        uint8_t* start = memory;
+        memory += rows * bytes;
+        return start;
+    };
+    int16_t* q = (int16_t*)part(stride * 2);
+    int8_t* bytes = (int8_t*)part(byteStride);
+    uint16_t* planes = (uint16_t*)part(planeStride * 2);
+    float* h = (float*)part(blocks * 8);
+    float* d = (float*)part(blocks * 4);
+    float* s = (float*)part(blocks * 4);
     for (int r = 0; r < rows; r++) {
         result[r].q = q + r * stride;
         result[r].d = d + r * blocks;
         result[r].s = s + r * blocks;
         result[r].h = h + r * blocks * 2;
-        result[r].bytes = bytes ? bytes + r * byteStride : nullptr;
-        result[r].planes = planes ? planes + r * planeStride : nullptr;
+        result[r].bytes = c.k.bytes ? bytes + r * byteStride : nullptr;
+        result[r].planes = c.k.planes ? planes + r * planeStride : nullptr;
     }
     c.rows(rows, columns, [&](int r, int) {
         const Row& row = result[r];
         c.k.quantize(row.f, columns, (int16_t*)row.q, (float*)row.d, (float*)row.s, (float*)row.h,
                        (int8_t*)row.bytes, (uint16_t*)row.planes);
     });
+    if (few) c.kept.keep(result, x, rows, columns);
     return result;
 }
 
@@ -108,8 +123,11 @@ void productPart(Context& c, const Matrix& m, int begin, int end, const Row* x, 
 
 int outputsOfClaim(const Context& c, const Matrix& m, int rows) {
     if (rows > DOT_ROWS) return 64;
-    int64_t outputs = 65536 / m.rowBytes();
+    // Whole multiples of what the kernel takes at once.
+    const int64_t unit = c.k.dotOutputs;
+    int64_t outputs = (65536 / m.rowBytes() + unit / 2) / unit * unit;
     int64_t share = m.outputs / (2 * c.pool.threads());
+    if (share > unit) share -= share % unit;
     if (outputs > share) outputs = share;
     return int(outputs < 4 ? 4 : outputs);
 }
