@@ -3,7 +3,7 @@ package dev.strata.server.http;
 import dev.strata.server.http.GenerationCall.Piece;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;
-import java.time.Duration;
+import io.netty.util.concurrent.ScheduledFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Takes the pieces of a streamed answer to the socket. In the steady state the thread that brings them sends them itself and wakes nobody; whatever is unusual
- * (the head, a full socket, the end, a failure) is done on the connection's event loop, and so is everything where there is no other way to the socket. The
- * request's virtual thread waits beside it and looks after silence and slow readers.
+ * (the head, a full socket, the end, a failure) is done on the connection's event loop, and so is everything where there is no other way to the socket. It
+ * also looks after silence and slow readers, while the request's virtual thread waits for the end.
  */
 final class EventPump implements GenerationCall.Taker {
     /** Pieces that wait together go out in writes of about this size. */
@@ -42,6 +42,13 @@ final class EventPump implements GenerationCall.Taker {
     /** Since when the socket has been full; 0: it is not. */
     private volatile long fullSince;
 
+    /** Longest silence, in nanoseconds. */
+    private final long keepAlive;
+    /** Longest time that a client may leave its socket full, in nanoseconds. */
+    private final long slowReader;
+    /** The event loop's own; null before the first and after the last look. */
+    private @Nullable ScheduledFuture<?> looking;
+
     /** @param queue that of the channel's event loop */
     EventPump(
             Exchange exchange,
@@ -59,6 +66,8 @@ final class EventPump implements GenerationCall.Taker {
         this.counter = counter;
         this.queue = queue;
         this.sender = sender;
+        this.keepAlive = exchange.limits().keepAlive().toNanos();
+        this.slowReader = exchange.limits().slowReader().toNanos();
     }
 
     /**
@@ -68,27 +77,18 @@ final class EventPump implements GenerationCall.Taker {
      */
     void run() {
         begin();
-        Duration keepAlive = exchange.limits().keepAlive();
-        Duration slowReader = exchange.limits().slowReader();
-        long pause = Math.min(keepAlive.toNanos(), slowReader.toNanos());
         try {
-            while (!done.await(pause, TimeUnit.NANOSECONDS)) {
-                long now = System.nanoTime();
-                long full = fullSince;
-                if (full != 0 && now - full >= slowReader.toNanos()) {
-                    exchange.abort();
-                    throw new ClientGoneException(
-                            "The client did not read its stream for " + slowReader.toSeconds() + " s");
-                }
-                if (full == 0 && now - lastWrite >= keepAlive.toNanos()) {
-                    channel.eventLoop().execute(this::keepAlive);
-                }
-            }
+            // Without a limit: a virtual thread that waits for a time costs a wake-up of yet another thread.
+            done.await();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new ClientGoneException("Interrupted");
         }
-        switch (failure) {
+        Throwable cause = failure;
+        if (cause != null) {
+            stopLookingSoon();
+        }
+        switch (cause) {
             case null -> {}
             case RuntimeException e -> throw e;
             case Error e -> throw e;
@@ -101,6 +101,7 @@ final class EventPump implements GenerationCall.Taker {
         try {
             channel.eventLoop().execute(() -> {
                 events.flush();
+                startLooking();
                 socket = events.isChunked() ? exchange.directSocket() : null;
                 call.onArrival(this);
                 exchange.onWritable(this::scheduleNow);
@@ -194,6 +195,40 @@ final class EventPump implements GenerationCall.Taker {
         done.countDown();
     }
 
+    private void startLooking() {
+        long pause = Math.min(keepAlive, slowReader);
+        looking = channel.eventLoop().scheduleWithFixedDelay(this::look, pause, pause, TimeUnit.NANOSECONDS);
+    }
+
+    private void stopLooking() {
+        ScheduledFuture<?> ends = looking;
+        if (ends != null) {
+            ends.cancel(false);
+            looking = null;
+        }
+    }
+
+    private void stopLookingSoon() {
+        try {
+            channel.eventLoop().execute(this::stopLooking);
+        } catch (RejectedExecutionException e) {
+            // The event loop has ended, and its looks with it.
+        }
+    }
+
+    /** Looks after silence and slow readers. */
+    private void look() {
+        long now = System.nanoTime();
+        long full = fullSince;
+        if (full != 0 && now - full >= slowReader) {
+            exchange.abort();
+            fail(new ClientGoneException(
+                    "The client did not read its stream for " + TimeUnit.NANOSECONDS.toSeconds(slowReader) + " s"));
+        } else if (full == 0 && now - lastWrite >= keepAlive) {
+            keepAlive();
+        }
+    }
+
     private void keepAlive() {
         if (done.getCount() > 0 && channel.isWritable() && turn.claim()) {
             writer.keepAlive();
@@ -226,6 +261,7 @@ final class EventPump implements GenerationCall.Taker {
             if (writer.isDone()) {
                 writer.end();
                 events.end();
+                stopLooking();
                 done.countDown();
             } else {
                 events.write();

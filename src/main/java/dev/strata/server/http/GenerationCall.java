@@ -5,12 +5,10 @@ import dev.strata.api.DeltaListener;
 import dev.strata.api.GenerateRequest;
 import dev.strata.api.Generation;
 import dev.strata.api.InferenceService;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -143,26 +141,22 @@ public final class GenerationCall implements AutoCloseable {
         notifyAll();
     }
 
-    /** The next piece; null when none came within the time. */
-    public synchronized @Nullable Piece next(Duration longest) {
-        long end = System.nanoTime() + longest.toNanos();
-        while (pieces.isEmpty() && gone == null) {
-            long millis = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
-            if (millis <= 0) {
-                return null;
-            }
-            await(millis);
-        }
-        if (gone != null) {
-            throw new ClientGoneException(gone);
-        }
-        return pieces.poll();
-    }
-
-    private void await(long millis) {
+    /**
+     * Waits for the next piece.
+     *
+     * @throws ClientGoneException when the client has gone
+     */
+    public synchronized Piece next() {
         waits = true;
         try {
-            wait(millis);
+            while (gone == null) {
+                Piece piece = pieces.poll();
+                if (piece != null) {
+                    return piece;
+                }
+                wait();
+            }
+            throw new ClientGoneException(gone);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new ClientGoneException("Interrupted");

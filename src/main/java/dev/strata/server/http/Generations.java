@@ -8,7 +8,6 @@ import dev.strata.api.InferenceService;
 import dev.strata.metrics.ServerMetrics;
 import dev.strata.server.http.GenerationCall.Piece;
 import io.netty.channel.EventLoop;
-import java.time.Duration;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Locale;
@@ -20,7 +19,6 @@ import java.util.regex.Pattern;
 
 /** Runs generations for the endpoints of all dialects: starts them, feeds their pieces to a writer, keeps streams alive, counts. */
 public final class Generations {
-    private static final Duration LONG = Duration.ofHours(1);
     /** Long enough not to be another's by chance. */
     private static final Pattern CLIENT_ID = Pattern.compile("[A-Za-z0-9._-]{16,128}");
 
@@ -111,11 +109,9 @@ public final class Generations {
     public void collect(Exchange exchange, GenerationCall call, BooleanSupplier done, Consumer<Piece> taker) {
         Progress progress = new Progress(exchange);
         while (!done.getAsBoolean()) {
-            Piece piece = call.next(LONG);
-            if (piece != null) {
-                progress.accept(piece);
-                taker.accept(piece);
-            }
+            Piece piece = call.next();
+            progress.accept(piece);
+            taker.accept(piece);
         }
     }
 
