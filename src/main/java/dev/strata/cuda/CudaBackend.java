@@ -48,7 +48,7 @@ public final class CudaBackend implements Backend {
         this.kernels = kernels;
         this.options = options;
         this.staging = new Staging(device, stream, STAGING_PIECE_BYTES);
-        this.states = new CudaUnits.Access(device, stream, staging);
+        this.states = new CudaUnits.Access(device, stream, staging, this::settleStates);
         this.chunk = new ChunkMemory(device, stream);
         this.ops = new CudaOps(device, stream, staging, kernels, options, chunk);
         this.transcoder = new Transcoder(options.precision());
@@ -73,6 +73,10 @@ public final class CudaBackend implements Backend {
             device.close();
             throw e;
         }
+    }
+
+    private void settleStates() {
+        ops.settleStates();
     }
 
     /** The card, for those that place experts on it. */

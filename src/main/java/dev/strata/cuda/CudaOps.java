@@ -147,12 +147,12 @@ final class CudaOps implements Ops, AutoCloseable {
 
     @Override
     public void pass(String key, Batch batch, Runnable body) {
-        passes.run(key, List.of(batch), body);
+        passes.run(key, List.of(batch), true, body);
     }
 
     @Override
     public void passes(String key, List<Batch> batches, Runnable body) {
-        passes.run(key, batches, body);
+        passes.run(key, batches, false, body);
     }
 
     @Override
@@ -543,6 +543,11 @@ final class CudaOps implements Ops, AutoCloseable {
     @Override
     public void take(MemorySegment target) {
         fetches.take(target);
+    }
+
+    /** What is queued from here on finds the recurrent states as the last commit leaves them. */
+    void settleStates() {
+        passes.settleStates();
     }
 
     /** Times the kernels of later passes; the caller closes what it gets. */

@@ -26,6 +26,11 @@ final class CudaPasses implements AutoCloseable {
     private final CudaOptions options;
     private final PassGraphs graphs;
     private final CudaEvent finished = CudaEvent.create();
+    private final CudaStream beside = CudaStream.create("accepted rows");
+    private final CudaEvent verified = CudaEvent.create();
+    private final CudaEvent advanced = CudaEvent.create();
+    /** Whether states advance on the stream beside that of the passes. */
+    private boolean advancing;
     private final Map<ExpertPlacement, Integer> placements = new LinkedHashMap<>();
     /** Whether the step record holds the batches of the running pass. */
     private boolean described;
@@ -89,15 +94,31 @@ final class CudaPasses implements AutoCloseable {
             if (graphs.capturing()) {
                 throw new IllegalStateException("a captured pass reads another batch than its own");
             }
+            settleStates();
             step.load(List.of(batch));
             described = true;
         }
     }
 
-    /** Runs {@code body} as {@link dev.strata.device.Ops#passes} describes. */
-    void run(String key, List<Batch> batches, Runnable body) {
+    /** What is queued from here on finds the states as the last {@link #commit} leaves them. */
+    void settleStates() {
+        if (advancing) {
+            stream.waitFor(advanced);
+            advancing = false;
+        }
+    }
+
+    /**
+     * Runs {@code body} as {@link dev.strata.device.Ops#passes} describes.
+     *
+     * @param states whether it reads recurrent states
+     */
+    void run(String key, List<Batch> batches, boolean states, Runnable body) {
         device.attach();
         Batch batch = batches.getFirst();
+        if (states) {
+            settleStates();
+        }
         step.load(batches);
         described = true;
         activations.forget();
@@ -130,6 +151,7 @@ final class CudaPasses implements AutoCloseable {
             placements.keySet().forEach(placement -> placement.endPass(stream));
             launcher.overlap(false);
             described = false;
+            settleStates();
         }
         activations.forget();
     }
@@ -150,12 +172,14 @@ final class CudaPasses implements AutoCloseable {
             return;
         }
         device.attach();
+        described = false;
+        settleStates();
         record.load(batch, accepted);
         Runnable body = () -> replays.forEach(replay -> replay.accept(record));
         launcher.overlap(batch.rows() <= MOST_OVERLAPPED_ROWS && !launcher.timing());
         try {
             if (options.graphs() && !launcher.timing() && batch.rows() <= PassGraphs.MOST_ROWS) {
-                graphs.run(
+                commit(
                         new PassGraphs.Key(
                                 "commit", batch.rows(), accepted.length, Batch.MAX_WINDOW, 0, false, generation()),
                         body);
@@ -164,6 +188,18 @@ final class CudaPasses implements AutoCloseable {
             }
         } finally {
             launcher.overlap(false);
+        }
+    }
+
+    /** Beside the drafts, once it is captured. */
+    private void commit(PassGraphs.Key key, Runnable body) {
+        verified.record(stream);
+        beside.waitFor(verified);
+        if (graphs.replay(key, beside)) {
+            advanced.record(beside);
+            advancing = true;
+        } else {
+            graphs.run(key, body);
         }
     }
 
@@ -204,7 +240,12 @@ final class CudaPasses implements AutoCloseable {
 
     @Override
     public void close() {
+        settleStates();
+        stream.synchronize();
         finished.close();
+        verified.close();
+        advanced.close();
+        beside.close();
         record.close();
         graphs.close();
     }

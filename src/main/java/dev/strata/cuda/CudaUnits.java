@@ -7,8 +7,12 @@ import java.util.List;
 
 /** Pages or slots in device memory, each made of one piece of every part. Work is queued behind that of the operations. */
 final class CudaUnits implements StateUnits {
-    /** How states reach the card. */
-    record Access(CudaDevice device, CudaStream stream, Staging staging) {
+    /**
+     * How states reach the card.
+     *
+     * @param settle orders what is queued next behind whatever changes states
+     */
+    record Access(CudaDevice device, CudaStream stream, Staging staging, Runnable settle) {
         CudaUnits units(Part... parts) {
             return new CudaUnits(this, List.of(parts));
         }
@@ -36,6 +40,7 @@ final class CudaUnits implements StateUnits {
 
     @Override
     public void clear(int unit) {
+        access.settle().run();
         for (Part part : parts) {
             access.device().fill(part.buffer(), unit * part.bytes(), part.bytes(), 0, access.stream());
         }
@@ -46,6 +51,7 @@ final class CudaUnits implements StateUnits {
         if (from == to) {
             return;
         }
+        access.settle().run();
         for (Part part : parts) {
             long bytes = part.bytes();
             access.device()
@@ -55,6 +61,7 @@ final class CudaUnits implements StateUnits {
 
     @Override
     public void read(int unit, MemorySegment target) {
+        access.settle().run();
         long at = 0;
         for (Part part : parts) {
             access.staging().read(part.buffer().address() + unit * part.bytes(), target.asSlice(at, part.bytes()));
@@ -64,6 +71,7 @@ final class CudaUnits implements StateUnits {
 
     @Override
     public void write(int unit, MemorySegment source) {
+        access.settle().run();
         long at = 0;
         for (Part part : parts) {
             access.staging()

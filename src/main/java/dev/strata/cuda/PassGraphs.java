@@ -63,6 +63,15 @@ final class PassGraphs implements AutoCloseable {
         }
     }
 
+    /** Replays a captured pass on another stream; false when there is none of that key. */
+    boolean replay(Key key, CudaStream beside) {
+        Captured known = captured.get(key);
+        if (known != null) {
+            Driver.launchGraph(known.executable(), beside.handle());
+        }
+        return known != null;
+    }
+
     private void capture(Key key, Runnable body) {
         if (captured.size() >= MOST_GRAPHS) {
             clear();

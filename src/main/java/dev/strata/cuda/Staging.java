@@ -69,7 +69,9 @@ final class Staging implements AutoCloseable {
             MemorySegment.copy(pieces[piece].host(), 0, target, copied, bytes);
             copied += bytes;
         }
-        stream.synchronize();
+        if (total == 0) {
+            stream.synchronize();
+        }
     }
 
     @Override

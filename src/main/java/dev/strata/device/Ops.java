@@ -20,8 +20,8 @@ public interface Ops {
     void pass(String key, Batch batch, Runnable body);
 
     /**
-     * As {@link #pass} for operations over several batches, one after the other, of which only the first may hold. Equal keys mean equal numbers
-     * of batches, and equal row counts of the first equal ones of the others. Where {@link #queuesPasses} says so.
+     * As {@link #pass} for operations over several batches, one after the other, that read and change no recurrent states: drafts. Equal keys
+     * mean equal numbers of batches, and equal row counts of the first equal ones of the others. Where {@link #queuesPasses} says so.
      */
     default void passes(String key, List<Batch> batches, Runnable body) {
         throw new UnsupportedOperationException("every batch is a pass of its own here");

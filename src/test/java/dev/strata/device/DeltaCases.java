@@ -24,6 +24,7 @@ final class DeltaCases {
             cases.add(held(accepted));
         }
         cases.add(slots());
+        cases.add(heldAgain());
         cases.add(savedSlot());
         return cases;
     }
@@ -72,6 +73,32 @@ final class DeltaCases {
                         List.of(OpFixture.segment(0, 2, 9 + accepted, 0), OpFixture.segment(2, 2, 1, 1)),
                         false);
                 return new float[][] {tried, run.pass(next)};
+            }
+        });
+    }
+
+    /** Windows that are tried again and again, as captured passes are: each goes on from the rows accepted before. */
+    private static OpCase heldAgain() {
+        return new OpCase("delta net, held windows in a row", Kind.FLOAT, f -> {
+            try (DeltaRun run = new DeltaRun(f, new DeltaShape(2, 4, 32, 32, 4, false, false, 1e-6f))) {
+                run.pass(OpFixture.batch(9, 0, false));
+                float[][] tried = new float[6][];
+                int past = 9;
+                for (int i = 0; i < tried.length; i++) {
+                    Batch window = new Batch(
+                            new int[3 + 2],
+                            List.of(OpFixture.segment(0, 3, past, 0), OpFixture.segment(3, 2, i, 1)),
+                            true);
+                    tried[i] = run.pass(window);
+                    f.ops().commit(window, new int[] {1 + i % 3, 1});
+                    past += 1 + i % 3;
+                }
+                run.state().slots().copy(0, 2);
+                OpFixture.move(run.state().slots(), 1, 3);
+                Batch next = new Batch(
+                        new int[2 + 2], List.of(OpFixture.segment(0, 2, past, 2), OpFixture.segment(2, 2, 6, 3)), false);
+                tried[0] = run.pass(next);
+                return tried;
             }
         });
     }
