@@ -119,6 +119,11 @@ public final class Exchange {
         return System.nanoTime() - startNanos;
     }
 
+    /** Nanoseconds from then to a reading of {@link System#nanoTime}. */
+    public long elapsedNanos(long at) {
+        return at - startNanos;
+    }
+
     /** Status of the answer; 0 while there is none. */
     int status() {
         return status;

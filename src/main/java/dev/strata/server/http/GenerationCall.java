@@ -21,8 +21,9 @@ public final class GenerationCall implements AutoCloseable {
      * A delta and the number of its choice among all answers of the HTTP request.
      *
      * @param prompt which of the request's prompts it answers
+     * @param nanos when it came, in {@link System#nanoTime}
      */
-    public record Piece(int prompt, int choice, Delta delta) {}
+    public record Piece(int prompt, int choice, Delta delta, long nanos) {}
 
     /** Who takes the pieces; called on the thread that brings them. */
     interface Taker {
@@ -47,6 +48,8 @@ public final class GenerationCall implements AutoCloseable {
     private final Runnable onClose;
     /** Answers whose last piece has not come. */
     private volatile int unfinished;
+
+    private volatile boolean failed;
 
     private volatile Taker taker = NOBODY;
     /** Whether a thread waits in {@link #next}. */
@@ -101,7 +104,7 @@ public final class GenerationCall implements AutoCloseable {
         return new DeltaListener() {
             @Override
             public void onDelta(Delta delta) {
-                deliver(new Piece(prompt, firstChoice + delta.choice(), delta));
+                deliver(new Piece(prompt, firstChoice + delta.choice(), delta, System.nanoTime()));
             }
 
             @Override
@@ -112,7 +115,8 @@ public final class GenerationCall implements AutoCloseable {
     }
 
     private void pause() {
-        if (waits) {
+        // An answer that is given as a whole needs nobody before its end.
+        if (waits && (failed || hasEnded())) {
             wake();
         }
         taker.paused();
@@ -126,6 +130,8 @@ public final class GenerationCall implements AutoCloseable {
             }
             if (piece.delta() instanceof Delta.Finished) {
                 unfinished--;
+            } else if (piece.delta() instanceof Delta.Failed) {
+                failed = true;
             }
             full = pieces.size() >= bound;
             pieces.add(piece);
@@ -142,7 +148,7 @@ public final class GenerationCall implements AutoCloseable {
     }
 
     /**
-     * Waits for the next piece.
+     * The next piece. When there is none now, waits until the last one has come.
      *
      * @throws ClientGoneException when the client has gone
      */

@@ -135,12 +135,11 @@ public final class Generations {
                 case Delta.Failed failed ->
                     exchange.note(", failed: " + failed.error().code());
                 case Delta.Progress _ -> {}
-                default -> tick();
+                default -> tick(exchange.elapsedNanos(piece.nanos()));
             }
         }
 
-        private void tick() {
-            long now = exchange.elapsedNanos();
+        private void tick(long now) {
             if (last == 0) {
                 metrics.firstToken(now / 1e9);
             } else {
