@@ -3,6 +3,7 @@ package dev.strata.model;
 import dev.strata.device.Backend;
 import dev.strata.device.Batch;
 import dev.strata.device.HostTensor;
+import dev.strata.device.NormedRows;
 import dev.strata.device.Ops;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
@@ -12,7 +13,9 @@ import org.jspecify.annotations.Nullable;
 final class DraftFusion {
     private final Ops ops;
     private final Weight table;
-    private final Weight embeddingProjection;
+    /** One. */
+    private final Weight[] embeddingProjections;
+
     private final Weight hiddenProjection;
     private final Tensor embeddingNorm;
     private final Tensor hiddenNorm;
@@ -38,7 +41,7 @@ final class DraftFusion {
         this.ops = backend.ops();
         this.table = table;
         this.streams = sizes.hyper() == null ? 1 : sizes.hyper().streams();
-        this.embeddingProjection = backend.weight(embedding);
+        this.embeddingProjections = new Weight[] {backend.weight(embedding)};
         this.hiddenProjection = backend.weight(state);
         this.embeddingNorm = backend.parameter(weights.parameter(Role.DRAFT_EMBEDDING_NORM, layer, 1, hidden));
         this.hiddenNorm = backend.parameter(weights.parameter(Role.DRAFT_HIDDEN_NORM, layer, 1, streams * hidden));
@@ -90,10 +93,12 @@ final class DraftFusion {
         } else {
             ops.embed(table, tokens, e);
         }
-        ops.rmsNorm(e, embeddingNorm, e.columns(), epsilon, e);
         ops.rmsNorm(source, hiddenNorm, hiddenGroup, epsilon, h);
-        ops.matmul(embeddingProjection, e, projected.rows(rows));
-        ops.repeat(projected.rows(rows), streams, out);
+        Tensor first = streams == 1 ? out : projected.rows(rows);
+        ops.matmulAll(embeddingProjections, new NormedRows(e, embeddingNorm, epsilon, e), new Tensor[] {first});
+        if (streams > 1) {
+            ops.repeat(first, streams, out);
+        }
         ops.matmulAdd(
                 hiddenProjection, h.reshape(rows * streams, e.columns()), out.reshape(rows * streams, e.columns()));
     }
