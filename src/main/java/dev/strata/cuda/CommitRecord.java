@@ -26,7 +26,8 @@ final class CommitRecord implements AutoCloseable {
         this.buffer = device.allocate(BYTES, "accepted rows");
     }
 
-    void load(Batch batch, int[] accepted) {
+    /** Brings it to the card in the order of {@code order}. */
+    void load(Batch batch, int[] accepted, CudaStream order) {
         rows = batch.rows();
         segments = accepted.length;
         long bytes = 4L * ARRAYS * segments;
@@ -38,7 +39,7 @@ final class CommitRecord implements AutoCloseable {
             piece.setAtIndex(JAVA_INT, segments + s, accepted[s]);
             piece.setAtIndex(JAVA_INT, 2L * segments + s, segment.slot());
         }
-        staging.send(bytes, buffer.address());
+        staging.send(bytes, buffer.address(), order);
     }
 
     private void ensure(long bytes) {

@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 
 /** Runs passes directly or as graphs, and tells those that place experts about them. */
 final class CudaPasses implements AutoCloseable {
@@ -29,12 +30,14 @@ final class CudaPasses implements AutoCloseable {
     private final CudaStream beside = CudaStream.create("accepted rows");
     private final CudaEvent verified = CudaEvent.create();
     private final CudaEvent advanced = CudaEvent.create();
-    /** Whether states advance on the stream beside that of the passes. */
-    private boolean advancing;
+    private @Nullable Pending pending;
     private final Map<ExpertPlacement, Integer> placements = new LinkedHashMap<>();
     /** Whether the step record holds the batches of the running pass. */
     private boolean described;
     private int memoryGeneration;
+
+    /** Rows of a held pass by which states have not been told to advance. */
+    private record Pending(Batch batch, int[] accepted) {}
 
     CudaPasses(
             CudaDevice device,
@@ -102,9 +105,10 @@ final class CudaPasses implements AutoCloseable {
 
     /** What is queued from here on finds the states as the last {@link #commit} leaves them. */
     void settleStates() {
-        if (advancing) {
-            stream.waitFor(advanced);
-            advancing = false;
+        Pending accepted = pending;
+        if (accepted != null) {
+            pending = null;
+            advance(accepted.batch(), accepted.accepted());
         }
     }
 
@@ -165,41 +169,44 @@ final class CudaPasses implements AutoCloseable {
                 + chunk.generation();
     }
 
-    /** As {@link dev.strata.device.Ops#commit(Batch, int[])}. */
+    /**
+     * As {@link dev.strata.device.Ops#commit(Batch, int[])}. States advance beside the drafts that follow, which need none of them, and are handed over
+     * behind those.
+     */
     void commit(Batch batch, int[] accepted) {
-        List<HeldStates.Replay> replays = held.replays();
-        if (replays.isEmpty()) {
+        if (held.replays().isEmpty()) {
             return;
         }
         device.attach();
         described = false;
         settleStates();
-        record.load(batch, accepted);
+        verified.record(stream);
+        pending = new Pending(batch, accepted.clone());
+    }
+
+    private void advance(Batch batch, int[] accepted) {
+        List<HeldStates.Replay> replays = held.replays();
         Runnable body = () -> replays.forEach(replay -> replay.accept(record));
+        boolean graph = options.graphs() && !launcher.timing() && batch.rows() <= PassGraphs.MOST_ROWS;
+        beside.waitFor(verified);
+        record.load(batch, accepted, beside);
+        PassGraphs.Key key = new PassGraphs.Key(
+                "commit", batch.rows(), accepted.length, Batch.MAX_WINDOW, 0, false, generation());
+        boolean replayed = graph && graphs.replay(key, beside);
+        advanced.record(beside);
+        stream.waitFor(advanced);
+        if (replayed) {
+            return;
+        }
         launcher.overlap(batch.rows() <= MOST_OVERLAPPED_ROWS && !launcher.timing());
         try {
-            if (options.graphs() && !launcher.timing() && batch.rows() <= PassGraphs.MOST_ROWS) {
-                commit(
-                        new PassGraphs.Key(
-                                "commit", batch.rows(), accepted.length, Batch.MAX_WINDOW, 0, false, generation()),
-                        body);
+            if (graph) {
+                graphs.run(key, body);
             } else {
                 body.run();
             }
         } finally {
             launcher.overlap(false);
-        }
-    }
-
-    /** Beside the drafts, once it is captured. */
-    private void commit(PassGraphs.Key key, Runnable body) {
-        verified.record(stream);
-        beside.waitFor(verified);
-        if (graphs.replay(key, beside)) {
-            advanced.record(beside);
-            advancing = true;
-        } else {
-            graphs.run(key, body);
         }
     }
 

@@ -34,8 +34,13 @@ final class Staging implements AutoCloseable {
 
     /** Queues the first {@code bytes} bytes of the claimed piece. */
     void send(long bytes, long target) {
-        Driver.copyToDevice(target, pieces[next].host().asSlice(0, bytes), stream.handle());
-        events[next].record(stream);
+        send(bytes, target, stream);
+    }
+
+    /** The same in the order of another stream. */
+    void send(long bytes, long target, CudaStream order) {
+        Driver.copyToDevice(target, pieces[next].host().asSlice(0, bytes), order.handle());
+        events[next].record(order);
         next = (next + 1) % PIECES;
     }
 
