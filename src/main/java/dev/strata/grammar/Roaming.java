@@ -104,7 +104,7 @@ record Roaming(ClassSet classes, ClassSet dead, int run, boolean ends) {
                 back = true;
                 return true;
             }
-            if (seen.stream().anyMatch(target::reads) || next.stream().anyMatch(target::reads)) {
+            if (readsOneOf(target, seen) || readsOneOf(target, next)) {
                 standIn();
                 return true;
             }
@@ -117,6 +117,16 @@ record Roaming(ClassSet classes, ClassSet dead, int run, boolean ends) {
             next.add(target);
             read = read.union(target.read());
             return true;
+        }
+
+        /** A loop: each new state is compared with all that were seen. */
+        private static boolean readsOneOf(GrammarMachine.State target, List<GrammarMachine.State> others) {
+            for (GrammarMachine.State other : others) {
+                if (target.reads(other)) {
+                    return true;
+                }
+            }
+            return false;
         }
 
         /** What is found for one state holds for another too; but more may be read there on the way. */
