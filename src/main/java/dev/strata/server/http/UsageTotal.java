@@ -22,14 +22,28 @@ public final class UsageTotal {
         }
         completion += usage.completionTokens();
         reasoning += usage.reasoningTokens();
-        timings = spent;
+        Timings before = timings;
+        timings = before == null ? spent : together(before, spent);
+    }
+
+    /** Answers are made at the same time, and all but one of a prompt find it read. */
+    private static Timings together(Timings one, Timings other) {
+        Timings read = one.promptTokens() >= other.promptTokens() ? one : other;
+        return new Timings(
+                read.cachedTokens(),
+                read.promptTokens(),
+                read.promptMillis(),
+                one.predictedTokens() + other.predictedTokens(),
+                Math.max(one.predictedMillis(), other.predictedMillis()),
+                one.draftTokens() + other.draftTokens(),
+                one.acceptedDraftTokens() + other.acceptedDraftTokens());
     }
 
     public Usage total() {
         return new Usage(prompt, cached, completion, reasoning);
     }
 
-    /** Of the answer that ended last. */
+    /** Of all answers: the longest reading of a prompt, all that was generated, and the longest time that it took. */
     public @Nullable Timings timings() {
         return timings;
     }
