@@ -24,6 +24,8 @@ final class ActiveRequest implements Generation {
 
     /** Choices whose last delta has not been delivered; {@link Delivery}'s own. */
     int open;
+    /** Choices that have not ended; the step loop's own. */
+    private int going;
     /** Choices that wait for the first one to read the prompt. */
     int followers;
     /** The first choice has read the prompt or ended, so that the others need not wait for it. */
@@ -48,6 +50,7 @@ final class ActiveRequest implements Generation {
         this.deadlineNanos = deadlineNanos;
         this.wake = wake;
         this.open = request.choices();
+        this.going = request.choices();
         this.followers = request.choices() - 1;
     }
 
@@ -81,6 +84,18 @@ final class ActiveRequest implements Generation {
             checkpoint.pins++;
             shared = checkpoint;
         }
+    }
+
+    /** A choice has ended; returns whether the whole request has with it. */
+    boolean choiceEnded() {
+        return going > 0 && --going == 0;
+    }
+
+    /** All choices have ended; returns whether any had not before. */
+    boolean allEnded() {
+        boolean news = going > 0;
+        going = 0;
+        return news;
     }
 
     /** Another choice has begun. */

@@ -87,7 +87,9 @@ final class Outcomes {
         String stop = reason == FinishReason.STOP ? sequence.answer.stopString() : null;
         request.deliver(
                 delivery, new Delta.Finished(sequence.choice, told, usage, timings(sequence, cached, now), stop));
-        (reason == FinishReason.CANCELLED ? counters.cancelled : counters.finished).increment();
+        if (request.choiceEnded()) {
+            (reason == FinishReason.CANCELLED ? counters.cancelled : counters.finished).increment();
+        }
         RequestLog.ended(sequence, told.name().toLowerCase(Locale.ROOT), experts.get(), now);
     }
 
@@ -109,7 +111,9 @@ final class Outcomes {
         sequence.ended = true;
         sequence.request.cancel();
         sequence.request.deliver(delivery, new Delta.Failed(sequence.choice, error));
-        counters.failed.increment();
+        if (sequence.request.allEnded()) {
+            counters.failed.increment();
+        }
         RequestLog.ended(sequence, "failed: " + error.message(), experts.get(), now);
     }
 

@@ -268,6 +268,8 @@ class EngineTest {
                     130 + 3, fixture.engine.parts().counters().promptTokensRead.sum());
             Collector alone = fixture.run(request(prompt(prompt), 12, 1, seeded(1, 7), List.of()));
             assertEquals(texts.get(2), alone.text(), "a choice is what its seed gives");
+            assertEquals(2, fixture.engine.parts().counters().accepted.sum());
+            assertEquals(2, fixture.engine.parts().counters().finished.sum(), "requests, not choices");
         }
     }
 
