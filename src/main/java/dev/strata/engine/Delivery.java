@@ -10,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Gives deltas to their listeners in order. What one pass brought goes out together at its end, on the step loop's own thread: listeners never wait, and a thread
- * between would cost every token one more wake-up.
+ * Gives deltas to their listeners in order. What one pass brought goes out together behind it, or while a card computes the next one, on the step loop's own
+ * thread: listeners never wait, and a thread between would cost every token one more wake-up.
  */
 final class Delivery {
     private static final Logger LOG = LoggerFactory.getLogger(Delivery.class);

@@ -25,7 +25,8 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Measures what the server costs for every token: a process of its own serves an engine that does nothing but give a token to each stream once a
- * step, and the processor time of that process's threads is divided by the events that clients saw. {@code ServerOverhead [SECONDS [STREAMS]]}; the exit code is 1
+ * step, and the processor time of that process's threads is divided by the events that clients saw. Clients look at their sockets by themselves; a second
+ * figure is that with clients that wait there, whom over loopback the server's own thread wakes. {@code ServerOverhead [SECONDS [STREAMS]]}; the exit code is 1
  * when a goal is missed.
  */
 final class ServerOverhead {

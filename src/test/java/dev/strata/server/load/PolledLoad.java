@@ -57,7 +57,7 @@ public final class PolledLoad {
             if (passed >= nanos + LONGEST_NANOS) {
                 throw new IOException(open.size() + " streams do not end");
             }
-            open.removeIf(Stream::isOver);
+            open.removeIf(Stream::advance);
             LockSupport.parkNanos(PAUSE_NANOS);
         }
     }
@@ -82,8 +82,8 @@ public final class PolledLoad {
             }
         }
 
-        /** Takes what there is. */
-        boolean isOver() {
+        /** Takes what there is; returns whether the stream has ended. */
+        boolean advance() {
             try {
                 while (channel.read(memory.clear()) > 0) {
                     String more = StandardCharsets.ISO_8859_1.decode(memory.flip()).toString();
