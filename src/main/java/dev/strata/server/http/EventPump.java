@@ -82,6 +82,7 @@ final class EventPump implements GenerationCall.Taker {
             done.await();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+            stopLookingSoon();
             throw new ClientGoneException("Interrupted");
         }
         Throwable cause = failure;
