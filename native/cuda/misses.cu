@@ -70,18 +70,24 @@ struct MeetingState {
     u64 asked_at;
 };
 
-STRATA_KERNEL(256, share_misses, const u64* table, int* ids, float* weights, int tail, int pairs, int used, u64 cache, u64 cache_bytes,
-              const u16* shares, int most_shared, u64 spare, u64 stride, int spares, int experts, int layer, u64* planned,
+STRATA_KERNEL(256, share_misses, const u64* table, int* ids, int* notes, float* weights, int tail, int pairs, int used, u64 cache,
+              u64 cache_bytes, const u16* shares, int most_shared, u64 spare, u64 stride, int spares, int experts, int layer, u64* planned,
               u64* pulls, MeetingState* state, Question* question, const float* x, int columns) {
+    __shared__ u64 addresses[MOST_EXPERTS];
     __shared__ u8 routed[MOST_EXPERTS];
     __shared__ int asked[2];
     wait_for_previous_kernel();
     release_next_kernel();
+    // All at once: the one warp that goes through them would wait for memory again and again.
     for (int e = threadIdx.x; e < experts; e += blockDim.x) {
         routed[e] = 0;
+        addresses[e] = table[e];
     }
     __syncthreads();
     for (int i = threadIdx.x; i < pairs; i += blockDim.x) {
+        if (notes) {
+            notes[i] = ids[i];
+        }
         if (tail == 0 || i % used < tail) {
             routed[ids[i]] = 1;
         }
@@ -91,7 +97,7 @@ STRATA_KERNEL(256, share_misses, const u64* table, int* ids, float* weights, int
         for (int i = threadIdx.x; i < pairs; i += blockDim.x) {
             // All threads that see the same expert here write the same.
             if (routed[ids[i]] != 1) {
-                routed[ids[i]] = table[ids[i]] - cache < cache_bytes ? 1 : 2;
+                routed[ids[i]] = addresses[ids[i]] - cache < cache_bytes ? 1 : 2;
             }
         }
         __syncthreads();
@@ -108,7 +114,7 @@ STRATA_KERNEL(256, share_misses, const u64* table, int* ids, float* weights, int
         for (int base = 0; base < experts; base += 32) {
             int e = base + lane;
             bool wanted = e < experts && routed[e] == 1;
-            u64 address = wanted ? table[e] : 0;
+            u64 address = wanted ? addresses[e] : 0;
             bool out = wanted && address - cache >= cache_bytes;
             missed += population(votes(out));
             unreachable += population(votes(out && address == 0));
@@ -123,7 +129,7 @@ STRATA_KERNEL(256, share_misses, const u64* table, int* ids, float* weights, int
         for (int base = 0; base < experts; base += 32) {
             int e = base + lane;
             bool wanted = e < experts && routed[e] == 1;
-            u64 address = wanted ? table[e] : 0;
+            u64 address = wanted ? addresses[e] : 0;
             bool out = wanted && address - cache >= cache_bytes, reachable = out && address != 0;
             u32 reachables = votes(reachable);
             bool taken = most_shared > 0 && out && (!reachable || seen + population(reachables & below) < open);

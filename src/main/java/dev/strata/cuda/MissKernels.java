@@ -43,6 +43,7 @@ final class MissKernels {
         launcher.begin()
                 .address(share.table().address())
                 .address(routing.ids().address())
+                .address(pairs <= share.mostNotes() ? share.notes() : 0)
                 .tensor(routing.weights())
                 .integer(grouped ? 0 : share.tailSkip())
                 .integer(pairs)

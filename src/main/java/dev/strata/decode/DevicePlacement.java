@@ -323,10 +323,13 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
             streamed.products(layer, groups);
             return;
         }
-        log.note(layer, groups.routing(), groups.rows(), groups.stream());
         if (sharing && served[layer] && groups.rows() * groups.routing().used() <= MissShare.MOST_PAIRS) {
+            log.noted(groups.routing());
             shared.products(layer, groups);
-        } else if (prompts != null && !resident && !groups.capturing() && prompts.takes(groups.rows())) {
+            return;
+        }
+        log.note(layer, groups.routing(), groups.rows(), groups.stream());
+        if (prompts != null && !resident && !groups.capturing() && prompts.takes(groups.rows())) {
             prompts.products(layer, groups, complete[layer]);
         } else if (complete[layer]) {
             groups.run(0, layout.experts(layer));

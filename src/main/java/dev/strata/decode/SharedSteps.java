@@ -32,6 +32,7 @@ final class SharedSteps implements AutoCloseable {
     private final long spareAddress;
     private final int spares;
     private final Buffer pulls;
+    private final UsageLog log;
     private final int tailSkip;
     private final Buffer state;
     private final List<AutoCloseable> owned;
@@ -46,6 +47,7 @@ final class SharedSteps implements AutoCloseable {
             long spareAddress,
             int spares,
             Buffer pulls,
+            UsageLog log,
             int tailSkip,
             Buffer state,
             List<AutoCloseable> owned) {
@@ -57,6 +59,7 @@ final class SharedSteps implements AutoCloseable {
         this.spareAddress = spareAddress;
         this.spares = spares;
         this.pulls = pulls;
+        this.log = log;
         this.tailSkip = tailSkip;
         this.state = state;
         this.owned = owned;
@@ -77,10 +80,11 @@ final class SharedSteps implements AutoCloseable {
      *
      * @param spare memory for pulled blobs, which stays its owner's
      * @param spares how many it holds; 0: misses are read in place
+     * @param log what its kernels note the choices in
      * @param tailSkip rank from which on missed experts are left out; 0: none are
      */
     static SharedSteps create(
-            Device device, SlotCache cache, ResidencyTable table, Buffer spare, int spares, int tailSkip) {
+            Device device, SlotCache cache, ResidencyTable table, Buffer spare, int spares, UsageLog log, int tailSkip) {
         List<AutoCloseable> owned = new ArrayList<>();
         try {
             ResidencyTable planned = own(owned, ResidencyTable.create(device, cache.layout(), "planned experts"));
@@ -91,7 +95,7 @@ final class SharedSteps implements AutoCloseable {
                 stream.synchronize();
             }
             return new SharedSteps(
-                    device, cache, table, planned, spare.address(), spares, pulls, tailSkip, state, owned);
+                    device, cache, table, planned, spare.address(), spares, pulls, log, tailSkip, state, owned);
         } catch (RuntimeException failed) {
             Closing.all(owned);
             throw failed;
@@ -221,6 +225,8 @@ final class SharedSteps implements AutoCloseable {
                     spares,
                     pulls,
                     tailSkip,
+                    log.address(layer),
+                    UsageLog.MOST_PAIRS,
                     state,
                     now == null ? null : now.meeting());
             layers[layer] = known;

@@ -25,7 +25,11 @@ final class UsageLog implements AutoCloseable {
     }
 
     private static final int MOST_USED = 32;
-    private static final long LAYER_BYTES = 4L * ROWS * MOST_USED;
+
+    /** Choices of a layer that there is room for. */
+    static final int MOST_PAIRS = ROWS * MOST_USED;
+
+    private static final long LAYER_BYTES = 4L * MOST_PAIRS;
 
     private final Device device;
     private final int layers;
@@ -55,6 +59,18 @@ final class UsageLog implements AutoCloseable {
         } catch (RuntimeException failed) {
             Closing.all(made);
             throw failed;
+        }
+    }
+
+    /** Where kernels may note the choices of a layer themselves. */
+    long address(int layer) {
+        return log.address() + layer * LAYER_BYTES;
+    }
+
+    /** A layer's kernels note its choices themselves. */
+    void noted(Routing routing) {
+        if (routing.used() <= MOST_USED) {
+            used = routing.used();
         }
     }
 

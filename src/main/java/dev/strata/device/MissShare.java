@@ -15,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param spares spare slots; further misses are read in place, all of them with 0
  * @param pulls scratch memory of 1 + spares int64
  * @param tailSkip rank from which on missed experts are left out, 0: none are; the routing of their pairs is changed
+ * @param notes address of memory that receives the ids chosen, 0 when nobody wants them
+ * @param mostNotes pairs that there is room for; the ids of larger passes are not noted
  * @param state 16 bytes that the kernels of a device share, zero at first
  * @param meeting the host's part, or null when the card takes all misses
  */
@@ -30,6 +32,8 @@ public record MissShare(
         int spares,
         Buffer pulls,
         int tailSkip,
+        long notes,
+        int mostNotes,
         Buffer state,
         @Nullable Meeting meeting) {
     /** Most experts of a layer that can be shared. */

@@ -46,7 +46,8 @@ class MissKernelsTest {
             try (Buffer table = device.allocate(64, "table");
                     Buffer plan = device.allocate(64, "plan");
                     Buffer pulls = device.allocate(64, "pulls");
-                    Buffer state = device.allocate(64, "state")) {
+                    Buffer state = device.allocate(64, "state");
+                    Buffer notes = device.allocate(64, "notes")) {
                 device.fill(plan, 0, 64, 0xff, stream);
                 long[] addresses = {CACHE, RAM + 1, RAM + 2, CACHE + 3, RAM + 4, RAM + 5};
                 MemorySegment.copy(addresses, 0, host, ValueLayout.JAVA_LONG, 0, 6);
@@ -66,11 +67,12 @@ class MissKernelsTest {
                         .misses()
                         .share(
                                 new MissShare(
-                                        0, layout, table, plan, CACHE, 1000, 0, 0, 0, pulls, tailSkip, state, null),
+                                        0, layout, table, plan, CACHE, 1000, 0, 0, 0, pulls, tailSkip, notes.address(), 6, state, null),
                                 routing,
                                 backend.tensor(2, 32, "rows"),
                                 false);
                 assertArrayEquals(ids, read(backend, routing.ids(), 6, host).toArray(ValueLayout.JAVA_INT));
+                assertArrayEquals(IDS, read(backend, notes, 6, host).toArray(ValueLayout.JAVA_INT));
                 assertArrayEquals(weights, read(backend, sums.buffer(), 6, host).toArray(ValueLayout.JAVA_FLOAT));
                 assertArrayEquals(planned, read(backend, plan, 12, host).toArray(ValueLayout.JAVA_LONG));
             }

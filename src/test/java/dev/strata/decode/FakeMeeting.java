@@ -38,6 +38,9 @@ final class FakeMeeting {
     }
 
     void share() {
+        if (chosen.length <= share.mostNotes()) {
+            MemorySegment.copy(chosen, 0, at(share.notes(), 4L * chosen.length), JAVA_INT, 0, chosen.length);
+        }
         int experts = share.layout().experts();
         MemorySegment table = at(share.table().address(), 8L * experts);
         MemorySegment planned = at(share.planned().address(), 8L * experts);

@@ -1,6 +1,5 @@
 package dev.strata.model;
 
-import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
 import dev.strata.device.Batch;
 import java.lang.foreign.Arena;
