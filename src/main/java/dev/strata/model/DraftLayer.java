@@ -27,8 +27,8 @@ interface DraftLayer {
     /** What further drafts fuse, of the rows of the last pass. */
     Tensor state();
 
-    /** What the output head reads, of the rows of the last pass. */
-    Tensor hidden();
+    /** What the output head reads of such states, [rows, state columns]; issues the operations that this takes. */
+    Tensor hidden(Tensor states);
 
     List<LayerState> states();
 }

@@ -30,7 +30,6 @@ final class Drafts {
     private final Tensor trunk;
     private final Tensor source;
     private final Tensor lastStates;
-    private final Tensor lastHidden;
     private final Tensor found;
 
     /** @param trunk states of the trunk, [maxRows, state columns] */
@@ -40,10 +39,8 @@ final class Drafts {
         this.head = head;
         this.trunk = trunk;
         this.source = workspace.tensor("draft source", DraftLayer.rows(workspace), trunk.columns());
-        int most = DraftedTokens.MOST_SEGMENTS;
-        this.lastStates = workspace.tensor("last draft states", most, trunk.columns());
-        this.lastHidden =
-                workspace.tensor("last hidden draft states", most, layer.hidden().columns());
+        this.lastStates =
+                workspace.tensor("last draft states", DraftedTokens.MOST_SEGMENTS, trunk.columns());
         this.found = workspace.tensor("drafts", DraftedTokens.WORDS, 1);
     }
 
@@ -81,8 +78,8 @@ final class Drafts {
         ops.pass("draft", batch, () -> layer.forward(batch, null, input));
         if (wanted.length > 0) {
             meanwhile.run();
+            head.some(layer.hidden(layer.state().rows(batch.rows())), wanted, logits);
         }
-        head.some(layer.hidden(), wanted, logits);
     }
 
     private static int[] within(int[] rows, int from, int to) {
@@ -189,22 +186,21 @@ final class Drafts {
         int segments = batch.segments().size();
         layer.forward(batch, null, input);
         ops.lastRows(layer.state(), batch, lastStates.rows(segments));
-        ops.lastRows(layer.hidden(), batch, lastHidden.rows(segments));
-        find(lastHidden.rows(segments), 0);
+        find(lastStates.rows(segments), 0);
     }
 
     private void further(Batch batch, int draft) {
         int segments = batch.rows();
         Tensor state = draft == 1 ? lastStates : layer.state();
         layer.forward(batch, found.rows(DraftedTokens.tokenAt(draft - 1), segments), state.rows(segments));
-        find(layer.hidden().rows(segments), draft);
+        find(layer.state().rows(segments), draft);
     }
 
-    private void find(Tensor hidden, int draft) {
+    private void find(Tensor states, int draft) {
         head.likeliest(
-                hidden,
-                found.rows(DraftedTokens.tokenAt(draft), hidden.rows()),
-                found.rows(DraftedTokens.probabilityAt(draft), hidden.rows()));
+                layer.hidden(states),
+                found.rows(DraftedTokens.tokenAt(draft), states.rows()),
+                found.rows(DraftedTokens.probabilityAt(draft), states.rows()));
     }
 
     private void read(DraftedTokens drafted, int made) {

@@ -53,8 +53,8 @@ final class PlainDraft implements DraftLayer {
     }
 
     @Override
-    public Tensor hidden() {
-        return hidden;
+    public Tensor hidden(Tensor states) {
+        return states;
     }
 
     @Override

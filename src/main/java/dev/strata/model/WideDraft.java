@@ -50,7 +50,6 @@ final class WideDraft implements DraftLayer {
         Tensor streamRows = residual.rows(batch.rows());
         fusion.forward(batch, tokens, source, streamRows);
         layer.forward(streamRows, batch);
-        last.mix(streamRows, hidden.rows(batch.rows()));
     }
 
     @Override
@@ -59,8 +58,10 @@ final class WideDraft implements DraftLayer {
     }
 
     @Override
-    public Tensor hidden() {
-        return hidden;
+    public Tensor hidden(Tensor states) {
+        Tensor rows = hidden.rows(states.rows());
+        last.mix(states, rows);
+        return rows;
     }
 
     @Override
