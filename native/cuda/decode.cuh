@@ -495,16 +495,79 @@ struct Bytes {
     }
 };
 
+// Four groups' products of bytes of rows `low` and `high` with one row of activations: column 2 j is made for the j-th group, so that a lane ends with the sums of
+// group `quarter`, to which it applies that group's scale. Column 2 j + 1 is for the second half of a group whose halves have scales of their own or, with APART,
+// for `high`'s groups: those that lie `apart` groups further on. at: the first group, `step` to the next, `end` behind the last.
+template <class T, bool APART>
+STRATA_INLINE void multiply_four(const u8* low, const u8* high, const u16* x, const float* sums, int at, int step, int end, int apart, float* own) {
+    static_assert(T::EVEN || !APART, "two columns for every group");
+    int quarter = threadIdx.x & 3, column = threadIdx.x >> 2 & 7, mine = at + (column >> 1) * step, second = column & 1;
+    Word2 x0 = {0, 0}, x1 = {0, 0};
+    if (mine < end && (APART || second == (T::EVEN ? 0 : quarter >> 1))) {
+        const u16* own_x = x + 32 * (APART && second ? mine + apart : mine);
+        x0 = *(const Word2*)(own_x + T::first(quarter));
+        x1 = *(const Word2*)(own_x + T::second(quarter));
+    }
+    int upper[4] = {0, 0, 0, 0}, lower[4] = {0, 0, 0, 0};
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+        int g = at + j * step;
+        if (g < end) {
+            u32 a[4];
+            bool here = column >> 1 == j;
+            Bytes<T>::of(low, g, quarter, a[0], a[2]);
+            Bytes<T>::of(high, APART ? g + apart : g, quarter, a[1], a[3]);
+            multiply_bytes<Bytes<T>::SIGNED, true>(upper, a, here ? x0.x : 0u, here ? x1.x : 0u);
+            multiply_bytes<Bytes<T>::SIGNED, false>(lower, a, here ? x0.y : 0u, here ? x1.y : 0u);
+        }
+    }
+    int group = at + quarter * step, other = APART ? group + apart : group;
+    if (group < end) {
+        const int HIGH = APART ? 3 : 2;
+        float of_low = (float)(256 * upper[0] + lower[0]), of_high = (float)(256 * upper[HIGH] + lower[HIGH]);
+        if constexpr (T::EVEN) {
+            u32 unused;
+            Scale s = Bytes<T>::of(low, group, quarter, unused, unused), t = Bytes<T>::of(high, other, quarter, unused, unused);
+            own[0] += s.scale * of_low;
+            own[1] += t.scale * of_high;
+            if constexpr (T::OFFSET) {
+                own[0] += s.offset * sums[group];
+                own[1] += t.offset * sums[other];
+            }
+        } else {
+            float s[2], t[2];
+            T::halves(low, group, s);
+            T::halves(high, group, t);
+            own[0] += s[0] * of_low + s[1] * (float)(256 * upper[1] + lower[1]);
+            own[1] += t[0] * of_high + t[1] * (float)(256 * upper[3] + lower[3]);
+        }
+    }
+}
+
+// The sums of a group's columns lie with four lanes.
+template <class T>
+STRATA_INLINE float gathered(float own) {
+    own += exchange_xor(own, 1);
+    own += exchange_xor(own, 2);
+    return own * (1.0f / Bytes<T>::TIMES);
+}
+
 // sums[0, 1] += 32 elements a group of row `low` . columns 2q and 2q + 1, sums[2, 3] of row `high`. Groups first, first + step, ... of
 // those brought, which begin with group `before` of the activations. ONE: only sums of column 0 (of quarter 0) are made. EXACT: whether products are made of bytes.
-// Where halves of a group have scales of their own, column 0 takes the first half and column 1 the second.
 template <class T, bool ONE, bool EXACT = Exact<T>::value>
 STRATA_INLINE void multiply_groups(const u8* low, const u8* high, int groups, int columns, Columns c, int before, int first,
                                    int step, float* sums) {
     int quarter = threadIdx.x & 3;
-    if constexpr (EXACT) {
-        static_assert(ONE || T::EVEN, "a column for every half");
-        [[maybe_unused]] bool taken = T::EVEN || (int)(threadIdx.x >> 2 & 7) == quarter >> 1;
+    if constexpr (EXACT && ONE) {
+        float own[2] = {0.0f, 0.0f};
+#pragma unroll 1
+        for (int g = first; g < groups; g += 4 * step) {
+            multiply_four<T, false>(low, high, c.x + 32 * before, T::OFFSET ? c.sums0 + before : nullptr, g, step, groups, 0, own);
+        }
+        sums[0] += gathered<T>(own[0]);
+        sums[2] += gathered<T>(own[1]);
+    } else if constexpr (EXACT) {
+        static_assert(T::EVEN, "a column for every half");
         float own[4] = {0.0f, 0.0f, 0.0f, 0.0f};
 #pragma unroll 4
         for (int g = first; g < groups; g += step) {
@@ -514,36 +577,19 @@ STRATA_INLINE void multiply_groups(const u8* low, const u8* high, int groups, in
             const u16* x = c.x + 32 * (before + g);
             Word2 x0 = *(const Word2*)(x + T::first(quarter));
             Word2 x1 = *(const Word2*)(x + T::second(quarter));
-            if constexpr (!T::EVEN) {
-                x0 = taken ? x0 : Word2{0, 0};
-                x1 = taken ? x1 : Word2{0, 0};
-            }
             int upper[4] = {0, 0, 0, 0}, lower[4] = {0, 0, 0, 0};
             multiply_bytes<Bytes<T>::SIGNED, true>(upper, a, x0.x, x1.x);
             multiply_bytes<Bytes<T>::SIGNED, false>(lower, a, x0.y, x1.y);
-            if constexpr (!T::EVEN) {
-                float of_low[2], of_high[2];
-                T::halves(low, g, of_low);
-                T::halves(high, g, of_high);
-                own[0] += of_low[0] * (float)(256 * upper[0] + lower[0]) + of_low[1] * (float)(256 * upper[1] + lower[1]);
-                own[2] += of_high[0] * (float)(256 * upper[2] + lower[2]) + of_high[1] * (float)(256 * upper[3] + lower[3]);
-                continue;
-            }
             own[0] += s.scale * (float)(256 * upper[0] + lower[0]);
+            own[1] += s.scale * (float)(256 * upper[1] + lower[1]);
             own[2] += t.scale * (float)(256 * upper[2] + lower[2]);
-            if (!ONE) {
-                own[1] += s.scale * (float)(256 * upper[1] + lower[1]);
-                own[3] += t.scale * (float)(256 * upper[3] + lower[3]);
-            }
+            own[3] += t.scale * (float)(256 * upper[3] + lower[3]);
             if constexpr (T::OFFSET) {
-                float sum0 = c.sums0[before + g];
+                float sum0 = c.sums0[before + g], sum1 = c.sums1[before + g];
                 own[0] += s.offset * sum0;
+                own[1] += s.offset * sum1;
                 own[2] += t.offset * sum0;
-                if (!ONE) {
-                    float sum1 = c.sums1[before + g];
-                    own[1] += s.offset * sum1;
-                    own[3] += t.offset * sum1;
-                }
+                own[3] += t.offset * sum1;
             }
         }
         const float undone = 1.0f / Bytes<T>::TIMES;

@@ -1,7 +1,7 @@
 // Gated DeltaNet for passes of few rows a sequence: convolution, unit keys, the delta rule, norm and output gate in one kernel.
 //
 // A block takes one value head of one segment, of at most 8 rows. State [slot][value head][value size][key size], float32: eight lanes hold a value
-// row, as many rows at a time as there are lanes for (all, when they are 128), and the first of them are on their way before the kernel waits for the projections. The convolution's last rows
+// row, as many rows at a time as there are lanes for, and the first of them are on their way before the kernel waits for the projections. The convolution's last rows
 // are a value head's own or shared by all of a key head: those the block that comes last moves on.
 // Bytes moved: the state once in and once out, the inputs of a key head once for each of its value heads.
 #include "strata.cuh"
@@ -186,7 +186,7 @@ STRATA_INLINE void decode(const DeltaInputs& given, float* rows, float* matrices
 }
 
 #define DELTA_DECODE(K)                                                                                                     \
-    STRATA_KERNEL(1024, delta_decode_##K, const DeltaInputs given, float* rows, float* matrices, const int* first_rows,      \
+    STRATA_KERNEL(512, delta_decode_##K, const DeltaInputs given, float* rows, float* matrices, const int* first_rows,      \
                   const int* counts, const int* slots, int key_heads, int value_heads, int value_size, int kernel,          \
                   int tiled, float epsilon, int sigmoid_gate, int hold, int* arrivals, float* out) {                        \
         decode<K>(given, rows, matrices, first_rows, counts, slots, key_heads, value_heads, value_size, kernel, tiled,      \

@@ -244,9 +244,9 @@ STRATA_INLINE void down(const DownInputs& given, float (*partial)[16], float* mo
         __shared__ GateUpRoom room;                                                                  \
         gate_up<T, S>(given, room);                                                                  \
     }                                                                                                \
-    STRATA_KERNEL(1024, row_down_##name, const __grid_constant__ DownInputs given) {                 \
-        __shared__ float partial[32][16];                                                            \
-        __shared__ float most_of[32];                                                                \
+    STRATA_RESIDENT_KERNEL(768, 2, row_down_##name, const __grid_constant__ DownInputs given) {      \
+        __shared__ float partial[24][16];                                                            \
+        __shared__ float most_of[24];                                                                \
         down<T, S>(given, partial, most_of);                                                         \
     }
 #define STRATA_ROW_ONE_TYPE(name, T) STRATA_ROW_EXPERTS(name, T, T)

@@ -185,12 +185,12 @@ STRATA_INLINE void hyper(const HyperInputs& given, HyperRoom& room) {
 }
 
 #define STRATA_ROW_HYPER(name, T)                                                          \
-    STRATA_KERNEL(512, row_streams_##name, const __grid_constant__ StreamProducts given) { \
+    STRATA_RESIDENT_KERNEL(512, 2, row_streams_##name, const __grid_constant__ StreamProducts given) { \
         __shared__ float partial[16][16];                                                  \
         __shared__ float inverse;                                                          \
         products_of_streams<T>(given, partial, inverse);                                   \
     }                                                                                      \
-    STRATA_KERNEL(256, row_hyper_##name, const __grid_constant__ HyperInputs given) {      \
+    STRATA_RESIDENT_KERNEL(256, 4, row_hyper_##name, const __grid_constant__ HyperInputs given) {      \
         __shared__ HyperRoom room;                                                         \
         hyper<T>(given, room);                                                             \
     }

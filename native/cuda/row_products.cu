@@ -1,6 +1,8 @@
 // row_products: up to four matrices with one row of at most 4096 values (wide: 8192), normed on the way when asked. A block of eight (16) warps makes 16
 //   outputs at a time, with the next 16 rows on their way.
-// row_products_some: the same with up to eight rows, [rows][stride] in shared memory.
+// row_product_halves: a matrix of many columns and not so many outputs, whose tiles of 16 rows would not go round evenly. A block makes eight outputs; the other
+//   eight rows of its tile are the second halves of the same stored rows.
+// row_products_some: the same as the first with up to eight rows, [rows][stride] in shared memory.
 #include "row.cuh"
 
 // tile_at: where the two slots of stored rows lie in shared memory, sums_at: sums of the activations' groups (0: none).
@@ -74,6 +76,51 @@ STRATA_INLINE void products(const RowProducts& given, float (*partial)[16], floa
     copy_async_wait<0>();
 }
 
+// grid (outputs / 8). For types whose groups share a scale.
+template <class T>
+STRATA_INLINE void product_of_halves(const RowProducts& given, float (*partial)[8], float& inverse) {
+    const int WARPS = 16;
+    STRATA_DYNAMIC_SHARED(shared);
+    int t = threadIdx.x, warp = t >> 5, lane = t & 31, columns = given.columns, slot = given.slot, half = columns >> 6;
+    u16* activations = (u16*)shared;
+    float* sums = T::OFFSET ? (float*)(shared + given.sums_at) : nullptr;
+    u8* tile = shared + given.tile_at;
+    const RowMatrix& m = given.of[0];
+    int first = blockIdx.x * 8, own = m.outputs - first;
+    const u8* from = m.weights + (u64)first * m.row_bytes;
+    bring_tile(tile, slot, from, m.row_bytes, m.row_bytes, min(8, own), t >> 6, t & 63, 64);
+    copy_async_commit();
+    Vec4 norm[KEPT];
+    keep_norm<WARPS>(given.norm, columns, norm);
+    wait_for_previous_kernel();
+    release_next_kernel();
+    float* target = m.out + first + t;
+    bool makes = t < 8 && t < own;
+    float before = makes && m.mode == ADD ? read_fresh(target) : 0.0f;
+    bring_kept<WARPS>(given.x, norm, given.norm != nullptr, given.epsilon, columns, true, activations, sums, &inverse, nullptr);
+    copy_async_wait<0>();
+    __syncthreads();
+    const u8* row = brought(tile, slot, from, m.row_bytes, lane >> 2);
+    float parts[2] = {0.0f, 0.0f};
+#pragma unroll 1
+    for (int g = warp; g < half; g += 4 * WARPS) {
+        multiply_four<T, true>(row, row, activations, sums, g, WARPS, half, half, parts);
+    }
+    float result = gathered<T>(parts[0] + parts[1]);
+    if ((lane & 3) == 0) {
+        partial[warp][lane >> 2] = result;
+    }
+    __syncthreads();
+    if (makes) {
+        float sum = 0.0f;
+#pragma unroll
+        for (int w = 0; w < WARPS; w++) {
+            sum += partial[w][t];
+        }
+        finish_product(m, target, before, sum * inverse * m.scale, given.factors, given.streams, 0, first + t);
+    }
+}
+
 struct SomeRoom {
     float partial[8][16][8], inverses[8];
 };
@@ -125,12 +172,12 @@ STRATA_INLINE void products_some(const RowProducts& given, SomeRoom& room) {
 }
 
 #define STRATA_ROW_PRODUCTS(name, T)                                                                      \
-    STRATA_KERNEL(256, row_products_##name, const __grid_constant__ RowProducts given) {                  \
+    STRATA_RESIDENT_KERNEL(256, 4, row_products_##name, const __grid_constant__ RowProducts given) {      \
         __shared__ float partial[8][16];                                                                  \
         __shared__ float inverse;                                                                         \
         products<T, 8>(given, partial, inverse);                                                          \
     }                                                                                                     \
-    STRATA_KERNEL(512, row_products_wide_##name, const __grid_constant__ RowProducts given) {             \
+    STRATA_RESIDENT_KERNEL(512, 2, row_products_wide_##name, const __grid_constant__ RowProducts given) { \
         __shared__ float partial[16][16];                                                                 \
         __shared__ float inverse;                                                                         \
         products<T, 16>(given, partial, inverse);                                                         \
@@ -140,3 +187,17 @@ STRATA_INLINE void products_some(const RowProducts& given, SomeRoom& room) {
         products_some<T>(given, room);                                                                    \
     }
 EACH_STORED_TYPE(STRATA_ROW_PRODUCTS)
+
+#define STRATA_ROW_HALVES(name, T)                                                                             \
+    STRATA_RESIDENT_KERNEL(512, 3, row_product_halves_##name, const __grid_constant__ RowProducts given) {     \
+        __shared__ float partial[16][8];                                                                       \
+        __shared__ float inverse;                                                                              \
+        product_of_halves<T>(given, partial, inverse);                                                         \
+    }
+STRATA_ROW_HALVES(q8_0, TypeQ8_0)
+STRATA_ROW_HALVES(q4_0, TypeQ4_0)
+STRATA_ROW_HALVES(iq4_nl, TypeIq4Nl)
+STRATA_ROW_HALVES(mxfp4, TypeMxfp4)
+STRATA_ROW_HALVES(q4_k, TypeQ4_K)
+STRATA_ROW_HALVES(q5_k, TypeQ5_K)
+STRATA_ROW_HALVES(iq4_xs, TypeIq4Xs)

@@ -43,14 +43,22 @@ STRATA_INLINE void looked_up(u32 q, u32 t0, u32 t1, u32 t2, u32 t3, u32& low, u3
     high = permute_bytes(first, second, 0x7531u);
 }
 
+// Tables are of signed bytes, as products of bytes want them; what adds 128 goes away where it is taken off again.
+STRATA_INLINE void plus_128(u32& low, u32& high) {
+    low ^= 0x80808080u;
+    high ^= 0x80808080u;
+}
+
 // -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113, each plus 128.
 STRATA_INLINE void iq4_values(u32 q, u32& low, u32& high) {
-    looked_up(q, 0x3f2d1801u, 0x766a5d4fu, 0xa6998d81u, 0xf1d9c5b5u, low, high);
+    looked_up(q, 0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u, low, high);
+    plus_128(low, high);
 }
 
 // Twice the E2M1 values: 0, 1, 2, 3, 4, 6, 8, 12 and the same negated, each plus 128.
 STRATA_INLINE void e2m1_values(u32 q, u32& low, u32& high) {
-    looked_up(q, 0x83828180u, 0x8c888684u, 0x7d7e7f80u, 0x74787a7cu, low, high);
+    looked_up(q, 0x03020100u, 0x0c080604u, 0xfdfeff00u, 0xf4f8fafcu, low, high);
+    plus_128(low, high);
 }
 
 // Eight bytes of a codebook with their signs (bit i of `signs`: element i is negative).

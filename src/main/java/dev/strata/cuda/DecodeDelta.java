@@ -15,7 +15,7 @@ final class DecodeDelta {
     private static final int LANES = 8;
 
     private static final int FEWEST_THREADS = 256;
-    private static final int MOST_THREADS = 1024;
+    private static final int MOST_THREADS = 512;
     private static final int MOST_SEGMENTS = 64;
 
     private final Launcher launcher;

@@ -18,12 +18,17 @@ final class RowDecode {
     private static final int MOST_COLUMNS = 4096;
     private static final int MOST_WIDE_COLUMNS = 8192;
     private static final int MOST_TABLE = 512;
-    private static final int MOST_PAIRS_OF_WARPS = 16;
+    private static final int MOST_PAIRS_OF_WARPS = 12;
 
     /** Blocks of one multiprocessor that go through many tiles, and the shared memory that they may take. */
     private static final int MOST_BLOCKS = 4;
 
-    private static final int BYTES_OF_BLOCKS = 190 << 10;
+    private static final int BYTES_OF_BLOCKS = 200 << 10;
+
+    /** Outputs of a block of row_product_halves, and the most such blocks of a multiprocessor. */
+    private static final int HALF_OF_TILE = 8;
+
+    private static final int MOST_HALVES = 3;
 
     private final Launcher launcher;
     private final Kernels kernels;
@@ -208,10 +213,6 @@ final class RowDecode {
             }
         }
         int columns = first.inputs();
-        // A multiprocessor with one block does better with a large one.
-        boolean wide = rows == 1 && (columns > MOST_COLUMNS || (tiles <= processors && columns > MOST_COLUMNS / 2));
-        int two = layout.tileAt() + 2 * layout.tileBytes();
-        int blocks = Math.min(tiles, processors * Math.clamp(BYTES_OF_BLOCKS / two, 1, wide ? 2 : MOST_BLOCKS));
         launcher.integer(count)
                 .integer(tiles)
                 .tensor(in.rows())
@@ -225,15 +226,37 @@ final class RowDecode {
                 .integer(streams)
                 .integer(rows)
                 .integer(DecodeShapes.stride(columns))
-                .integer(0)
-                .launch(
-                        kernel(
-                                rows > 1 ? "row_products_some_" : wide ? "row_products_wide_" : "row_products_",
-                                first.type()),
-                        blocks,
-                        Math.ceilDiv(rows, DecodeShapes.ROWS),
-                        1,
-                        wide ? 512 : 256,
-                        blocks < tiles ? two : layout.tileAt() + layout.tileBytes());
+                .integer(0);
+        if (rows == 1 && count == 1 && halves(first, layout)) {
+            launcher.launch(
+                    kernel("row_product_halves_", first.type()),
+                    Math.ceilDiv(first.outputs(), HALF_OF_TILE),
+                    1,
+                    1,
+                    512,
+                    layout.tileAt() + HALF_OF_TILE * layout.slot());
+            return;
+        }
+        boolean wide = rows == 1 && columns > MOST_COLUMNS;
+        int two = layout.tileAt() + 2 * layout.tileBytes();
+        int blocks = Math.min(tiles, processors * Math.clamp(BYTES_OF_BLOCKS / two, 1, wide ? 2 : MOST_BLOCKS));
+        launcher.launch(
+                kernel(
+                        rows > 1 ? "row_products_some_" : wide ? "row_products_wide_" : "row_products_",
+                        first.type()),
+                blocks,
+                Math.ceilDiv(rows, DecodeShapes.ROWS),
+                1,
+                wide ? 512 : 256,
+                blocks < tiles ? two : layout.tileAt() + layout.tileBytes());
+    }
+
+    /** Whether a matrix has many columns and so few outputs that all its blocks of eight are on the card at once. */
+    private boolean halves(Weight weight, Layout layout) {
+        int blocks = Math.clamp(BYTES_OF_BLOCKS / (layout.tileAt() + HALF_OF_TILE * layout.slot()), 1, MOST_HALVES);
+        return DecodeShapes.exact(weight.type())
+                && weight.inputs() > MOST_COLUMNS / 2
+                && weight.inputs() % 64 == 0
+                && Math.ceilDiv(weight.outputs(), HALF_OF_TILE) <= processors * blocks;
     }
 }

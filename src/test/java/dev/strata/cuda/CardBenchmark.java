@@ -8,7 +8,6 @@ import dev.strata.model.Model;
 import dev.strata.model.ModelLoader;
 import dev.strata.model.ModelOptions;
 import dev.strata.synth.ModelSource;
-import dev.strata.synth.SynthSpec;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -19,7 +18,7 @@ import java.util.stream.IntStream;
 
 /**
  * Speed of a made model with every expert on the card: {@code LAYERS EXPERT_TYPE DENSE_TYPE PROMPT CHUNK} for a Qwen3-30B-A3B, for
- * others {@code 0 synth:... - PROMPT CHUNK}. With a chunk of 0 only decode is measured.
+ * others {@code 0 MODEL - PROMPT CHUNK}, made or from a file. With a chunk of 0 only decode is measured.
  */
 public final class CardBenchmark {
     private final Model model;
@@ -44,7 +43,7 @@ public final class CardBenchmark {
                 .withForm(DecodeForm.valueOf(System.getProperty("strata.decode.form", "AUTO")))
                 .withTensorCores(TensorCores.valueOf(System.getProperty("strata.tensor.cores", "AUTO")));
         try (CudaBackend backend = Cards.open(options);
-                ModelFiles files = arguments[1].startsWith(SynthSpec.PREFIX)
+                ModelFiles files = layers == 0
                         ? ModelSource.open(Path.of(arguments[1]))
                         : new SyntheticFiles(layers, QuantType.valueOf(arguments[1]), QuantType.valueOf(arguments[2]));
                 Arena arena = Arena.ofShared()) {
@@ -64,6 +63,7 @@ public final class CardBenchmark {
                     new DecodeParts((CudaOps) backend.ops(), benchmark::step).print(bytes);
                 }
                 if (decodeOnly) {
+                    benchmark.promptTimes((CudaOps) backend.ops(), 0, 5);
                     return;
                 }
                 benchmark.prompt(Math.min(prompt, 2048), chunk);
@@ -140,7 +140,7 @@ public final class CardBenchmark {
     }
 
     private void pass(int past, int rows, int[] wanted) {
-        int[] tokens = random.ints(rows, 0, 150000).toArray();
+        int[] tokens = random.ints(rows, 0, model.config().vocabulary()).toArray();
         model.forward(
                 new Batch(tokens, List.of(new Batch.Segment(0, rows, past, pages, 0, new int[0])), false),
                 wanted,
