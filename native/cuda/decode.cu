@@ -267,8 +267,9 @@ STRATA_KERNEL(1024, decode_down, const __grid_constant__ DownInputs given) {
     bool common_one = which >= used;
     const Down& m = common_one ? given.common : given.routed;
     u8* tile = shared + which * given.expert_bytes;
-    u16* activations = (u16*)(tile + given.x_at);
-    float* sums = given.sums_at == 0 ? nullptr : (float*)(tile + given.sums_at);
+    int x_at = common_one ? given.common_x_at : given.x_at, sums_at = common_one ? given.common_sums_at : given.sums_at;
+    u16* activations = (u16*)(tile + x_at);
+    float* sums = sums_at == 0 ? nullptr : (float*)(tile + sums_at);
     const u8* from = (const u8*)m.offset + first * m.row_bytes;
     int pair = row * used + which;
     float* target = given.out + (long long)row * outputs + first + threadIdx.x;

@@ -558,7 +558,7 @@ template <class T, bool ONE, bool EXACT = Exact<T>::value>
 STRATA_INLINE void multiply_groups(const u8* low, const u8* high, int groups, int columns, Columns c, int before, int first,
                                    int step, float* sums) {
     int quarter = threadIdx.x & 3;
-    if constexpr (EXACT && ONE) {
+    if constexpr (EXACT && ONE && T::HEAVY) {
         float own[2] = {0.0f, 0.0f};
 #pragma unroll 1
         for (int g = first; g < groups; g += 4 * step) {
@@ -581,9 +581,11 @@ STRATA_INLINE void multiply_groups(const u8* low, const u8* high, int groups, in
             multiply_bytes<Bytes<T>::SIGNED, true>(upper, a, x0.x, x1.x);
             multiply_bytes<Bytes<T>::SIGNED, false>(lower, a, x0.y, x1.y);
             own[0] += s.scale * (float)(256 * upper[0] + lower[0]);
-            own[1] += s.scale * (float)(256 * upper[1] + lower[1]);
             own[2] += t.scale * (float)(256 * upper[2] + lower[2]);
-            own[3] += t.scale * (float)(256 * upper[3] + lower[3]);
+            if (!ONE) {
+                own[1] += s.scale * (float)(256 * upper[1] + lower[1]);
+                own[3] += t.scale * (float)(256 * upper[3] + lower[3]);
+            }
             if constexpr (T::OFFSET) {
                 float sum0 = c.sums0[before + g], sum1 = c.sums1[before + g];
                 own[0] += s.offset * sum0;
@@ -880,7 +882,8 @@ struct Down {
 };
 
 // `shares`: whether there is a shared expert. each: warps of an expert. early: ids and weights were made before the kernel that makes the values began.
-// expert_bytes: shared memory of an expert, its stored rows first, then from x_at on its activations and from sums_at on their sums (0: none).
+// expert_bytes: shared memory of a routed expert, its stored rows first, then from x_at on its activations and from sums_at on their sums (0: none); the shared
+// expert's lies behind them and has its own offsets.
 struct DownInputs {
     const u64* table;
     const int* ids;
@@ -892,6 +895,6 @@ struct DownInputs {
     const float* factors;
     int outputs, mode;
     const float* strengths;
-    int streams, expert_bytes, x_at, sums_at;
+    int streams, expert_bytes, x_at, sums_at, common_x_at, common_sums_at;
     float* out;
 };

@@ -82,13 +82,15 @@ struct GateUpRoom {
     u64 blobs[TABLE_KEPT];
     float partial[8][16], of_gate[8], inverse;
 };
-// 16 values of an expert whose rows from `from` on (gate's for the first half of the block, up's for the other) are on their way to `tile`.
-template <class T>
-STRATA_INLINE void gated(const GateUpInputs& given, GateUpRoom& room, const float* x, const u8* tile, int slot, const u8* from, u32 row_bytes,
+// Values of an expert whose rows from `from` on are on their way to `tile`: 16, gate's rows by the first half of the block and up's by the other, or, TOGETHER, eight
+// by all of it, of a tile in which up's rows (from `up` on) lie behind gate's.
+template <class T, bool TOGETHER>
+STRATA_INLINE void gated(const GateUpInputs& given, GateUpRoom& room, const float* x, const u8* tile, int slot, const u8* from, const u8* up, u32 row_bytes,
                          float gate_scale, float up_scale, int own, float* to) {
     STRATA_DYNAMIC_SHARED(shared);
     float(*partial)[16] = room.partial;
     int t = threadIdx.x, warp = t >> 5, lane = t & 31, columns = given.columns;
+    const int SHARE = TOGETHER ? 8 : 4, VALUES = TOGETHER ? 8 : 16;
     float* sums = T::OFFSET ? (float*)(shared + given.sums_at) : nullptr;
     Vec4 ones[KEPT];
     keep_norm<8>(nullptr, columns, ones);
@@ -96,34 +98,43 @@ STRATA_INLINE void gated(const GateUpInputs& given, GateUpRoom& room, const floa
     copy_async_wait<0>();
     __syncthreads();
     float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    multiply_groups<T, true, OneExact<T>::value>(brought(tile, slot, from, row_bytes, lane >> 2),
-                                                 brought(tile, slot, from, row_bytes, (lane >> 2) + 8), (columns + 31) >> 5, columns,
-                                                 columns_of((u16*)shared, 0, sums, 0, 1), 0, warp & 3, 4, result);
+    const u8* high = TOGETHER ? brought(tile + 8 * slot, slot, up, row_bytes, lane >> 2) : brought(tile, slot, from, row_bytes, (lane >> 2) + 8);
+    multiply_groups<T, true, OneExact<T>::value>(brought(tile, slot, from, row_bytes, lane >> 2), high, (columns + 31) >> 5, columns,
+                                                 columns_of((u16*)shared, 0, sums, 0, 1), 0, warp & (SHARE - 1), SHARE, result);
     if ((lane & 3) == 0) {
         partial[warp][lane >> 2] = result[0];
         partial[warp][(lane >> 2) + 8] = result[2];
     }
     __syncthreads();
-    if (t < 16 && t < own) {
-        float gate = partial[0][t] + partial[1][t] + partial[2][t] + partial[3][t];
-        float upper = partial[4][t] + partial[5][t] + partial[6][t] + partial[7][t];
+    if (t < VALUES && t < own) {
+        float gate = 0.0f, upper = 0.0f;
+#pragma unroll
+        for (int w = 0; w < SHARE; w++) {
+            gate += partial[w][t];
+            upper += TOGETHER ? partial[w][t + 8] : partial[w + 4][t];
+        }
         gate *= room.inverse * gate_scale;
         to[t] = gate / (1.0f + power_of_two(-1.4426950408889634f * gate)) * (upper * room.inverse * up_scale);
     }
 }
-// T: type of the routed experts, S: of the shared one.
+// T: type of the routed experts, S: of the shared one. Rows of another type may be longer, and all blocks get as much memory as the largest: with a type of its own the
+// shared expert is taken by twice as many blocks of eight values each.
 template <class T, class S>
 STRATA_INLINE void gate_up(const GateUpInputs& given, GateUpRoom& room) {
     STRATA_DYNAMIC_SHARED(shared);
+    const bool ALIKE = Same<T, S>::value;
     u64* blobs = room.blobs;
-    int t = threadIdx.x, r = t >> 3;
-    bool common = (int)blockIdx.y >= given.pairs, up = r >= 16;
+    int t = threadIdx.x, r = t >> 3, beyond = (int)blockIdx.y - given.pairs;
+    bool common = beyond >= 0, together = !ALIKE && common;
     const GateUp& m = common ? given.common : given.routed;
-    int first = blockIdx.x * 16, own = m.intermediate - first, slot = m.gate_slot;
-    int row = common ? blockIdx.y - given.pairs : blockIdx.y / given.used;
+    int row = !common ? blockIdx.y / given.used : ALIKE ? beyond : beyond >> 1;
+    int first = together ? 16 * blockIdx.x + 8 * (beyond & 1) : 16 * blockIdx.x, rows_of_each = together ? 8 : 16;
+    int own = min(rows_of_each, m.intermediate - first), slot = m.gate_slot;
     const float* x = given.x + (long long)row * given.columns;
     u32 row_bytes = (u32)m.gate_bytes;
-    u8* tile = shared + given.tile_at + (up ? 16 * slot : 0);
+    // Half of the threads bring gate's rows, half bring up's.
+    bool up = r >= 16;
+    u8* tile = shared + given.tile_at + (up ? rows_of_each * slot : 0);
     u64 from = (up ? m.up : m.gate) + (u64)first * row_bytes;
     if (!common) {
 #pragma unroll 1
@@ -131,7 +142,8 @@ STRATA_INLINE void gate_up(const GateUpInputs& given, GateUpRoom& room) {
             blobs[i] = given.table[i];
         }
     } else if (own > 0) {
-        bring_tile(tile, slot, (const u8*)from, row_bytes, row_bytes, own, r & 15, t & 7, 8);
+        int in_half = t & 127;
+        bring_tile(tile, slot, (const u8*)from, row_bytes, row_bytes, own, ALIKE ? in_half >> 3 : in_half >> 4, ALIKE ? t & 7 : t & 15, ALIKE ? 8 : 16);
     }
     __syncthreads();
     wait_for_previous_kernel();
@@ -154,12 +166,13 @@ STRATA_INLINE void gate_up(const GateUpInputs& given, GateUpRoom& room) {
     }
     copy_async_commit();
     float* to = (common ? given.common_h + (long long)row * m.intermediate : given.h + (long long)blockIdx.y * m.intermediate) + first;
-    if (!Same<T, S>::value && common) {
-        gated<S>(given, room, x, tile, slot, (const u8*)from, row_bytes, gate_scale, up_scale, own, to);
+    if (together) {
+        gated<S, true>(given, room, x, shared + given.tile_at, slot, (const u8*)m.gate + (u64)first * row_bytes, (const u8*)m.up + (u64)first * row_bytes,
+                       row_bytes, gate_scale, up_scale, own, to);
     } else {
-        gated<T>(given, room, x, tile, slot, (const u8*)from, row_bytes, gate_scale, up_scale, own, to);
+        gated<T, false>(given, room, x, tile, slot, (const u8*)from, nullptr, row_bytes, gate_scale, up_scale, own, to);
     }
-    if (common && blockIdx.x == 0) {
+    if (common && blockIdx.x == 0 && (ALIKE || (beyond & 1) == 0)) {
         shared_factor(given, x, row, room.of_gate);
     }
 }
@@ -206,8 +219,8 @@ STRATA_INLINE void down(const DownInputs& given, float (*partial)[16], float* mo
         factor *= read_fresh(given.factors + row);
     }
     const float* x = common ? given.common_h + (long long)row * m.columns : given.h + (long long)pair * m.columns;
-    u16* activations = (u16*)(tile + given.x_at);
-    float* sums = (common ? S::OFFSET : T::OFFSET) ? (float*)(tile + given.sums_at) : nullptr;
+    u16* activations = (u16*)(tile + (common ? given.common_x_at : given.x_at));
+    float* sums = (common ? S::OFFSET : T::OFFSET) ? (float*)(tile + (common ? given.common_sums_at : given.sums_at)) : nullptr;
     float inverse, result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     bring_activations_of_warps(there, x, m.columns, common ? OneExact<S>::value : OneExact<T>::value, activations, sums, part, 2, most_of + 2 * which,
                                inverse);

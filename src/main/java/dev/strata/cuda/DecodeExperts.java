@@ -119,7 +119,7 @@ final class DecodeExperts {
         int experts = used + (shared == null ? 0 : 1);
         return products.suits(rows)
                 && experts <= MOST_WARPS
-                && (long) experts * downLayout(layout, shared).bytes() <= sharedBytes;
+                && downBytes(layout, shared, used) <= sharedBytes;
     }
 
     /** silu(gate x) * (up x) of every pair of the experts in the range, float32 [pairs, intermediate], and of the shared expert. */
@@ -138,13 +138,15 @@ final class DecodeExperts {
         boolean sums = sums(layout.gateType(), layout.upType())
                 || (shared != null && sums(shared.gate().type(), shared.up().type()));
         Layout where = layout(columns, sums);
+        boolean plain = first == 0 && number == layout.experts() && RowDecode.gates(layout, shared);
+        boolean halves = plain && shared != null && shared.gate().type() != layout.gateType();
         int bytes = gateUpBytes(where.tileAt(), layout.gateType(), layout.upType(), columns);
         int widest = layout.intermediate();
         if (shared != null) {
-            bytes = Math.max(
-                    bytes,
-                    gateUpBytes(
-                            where.tileAt(), shared.gate().type(), shared.up().type(), columns));
+            int common = gateUpBytes(
+                    where.tileAt(), shared.gate().type(), shared.up().type(), columns);
+            // Half of the rows at a time.
+            bytes = Math.max(bytes, halves ? (common + where.tileAt()) / 2 : common);
             widest = Math.max(widest, shared.gate().outputs());
         }
         launcher.begin()
@@ -169,11 +171,11 @@ final class DecodeExperts {
                 .tensor(shared == null ? null : shared.scalarGate())
                 .address(shared == null ? 0 : sharedFactors())
                 .launch(
-                        first == 0 && number == layout.experts() && RowDecode.gates(layout, shared)
+                        plain
                                 ? row.gateUp(layout.gateType(), shared == null ? null : shared.gate().type())
                                 : gateUp,
                         Math.ceilDiv(widest, DecodeShapes.OUTPUTS),
-                        pairs + (shared == null ? 0 : rows),
+                        pairs + (shared == null ? 0 : halves ? 2 * rows : rows),
                         1,
                         256,
                         bytes);
@@ -223,18 +225,25 @@ final class DecodeExperts {
     /** Offsets of activations and their sums (0: none) in the shared memory of an expert, and its bytes. */
     private record DownLayout(int xAt, int sumsAt, int bytes) {}
 
-    private static DownLayout downLayout(ExpertLayout layout, @Nullable SharedExpert shared) {
-        int columns = layout.intermediate();
-        int tile = DecodeShapes.tileBytes(layout.downType().bytes(columns));
-        boolean sums = DecodeShapes.hasOffset(layout.downType());
-        if (shared != null) {
-            columns = Math.max(columns, shared.down().inputs());
-            tile = Math.max(tile, DecodeShapes.tileBytes(shared.down().rowBytes()));
-            sums |= DecodeShapes.hasOffset(shared.down().type());
-        }
+    private static DownLayout downLayout(QuantType type, int columns) {
+        int tile = DecodeShapes.tileBytes(type.bytes(columns));
+        boolean sums = DecodeShapes.hasOffset(type);
         int end = tile + 2 * DecodeShapes.stride(columns);
         return new DownLayout(
                 tile, sums ? end : 0, DecodeShapes.aligned(end + (sums ? 4 * DecodeShapes.groups(columns) : 0)));
+    }
+
+    private static DownLayout downLayout(ExpertLayout layout) {
+        return downLayout(layout.downType(), layout.intermediate());
+    }
+
+    private static DownLayout downLayout(SharedExpert shared) {
+        return downLayout(shared.down().type(), shared.down().inputs());
+    }
+
+    private static int downBytes(ExpertLayout layout, @Nullable SharedExpert shared, int used) {
+        return used * downLayout(layout).bytes()
+                + (shared == null ? 0 : downLayout(shared).bytes());
     }
 
     /** The weighted sum of the down products over every row's experts and the shared one, added to a residual; comes right behind {@link #gateUp}. */
@@ -275,7 +284,8 @@ final class DecodeExperts {
             Tensor target,
             @Nullable Tensor inject,
             boolean early) {
-        DownLayout where = downLayout(layout, shared);
+        DownLayout where = downLayout(layout);
+        DownLayout common = shared == null ? where : downLayout(shared);
         int experts = routing.used() + (shared == null ? 0 : 1);
         boolean plain = early && RowDecode.sums(layout, shared, experts);
         int each = Math.clamp(MOST_WARPS / experts, 1, 2);
@@ -315,6 +325,8 @@ final class DecodeExperts {
                 .integer(where.bytes())
                 .integer(where.xAt())
                 .integer(where.sumsAt())
+                .integer(common.xAt())
+                .integer(common.sumsAt())
                 .tensor(target)
                 .launch(
                         plain ? row.down(layout.downType(), shared == null ? null : shared.down().type()) : down,
@@ -322,7 +334,7 @@ final class DecodeExperts {
                         rows,
                         1,
                         32 * experts * each,
-                        experts * where.bytes());
+                        downBytes(layout, shared, routing.used()));
     }
 
     private void downMatrix(long offset, long tail, QuantType type, int columns, float scale) {

@@ -227,7 +227,7 @@ final class RowDecode {
                 .integer(rows)
                 .integer(DecodeShapes.stride(columns))
                 .integer(0);
-        if (rows == 1 && count == 1 && halves(first, layout)) {
+        if (rows == 1 && count == 1 && tiles > processors && halves(first, layout)) {
             launcher.launch(
                     kernel("row_product_halves_", first.type()),
                     Math.ceilDiv(first.outputs(), HALF_OF_TILE),
@@ -237,7 +237,8 @@ final class RowDecode {
                     layout.tileAt() + HALF_OF_TILE * layout.slot());
             return;
         }
-        boolean wide = rows == 1 && columns > MOST_COLUMNS;
+        // A multiprocessor with one block does better with a large one.
+        boolean wide = rows == 1 && (columns > MOST_COLUMNS || (tiles <= processors && columns > MOST_COLUMNS / 2));
         int two = layout.tileAt() + 2 * layout.tileBytes();
         int blocks = Math.min(tiles, processors * Math.clamp(BYTES_OF_BLOCKS / two, 1, wide ? 2 : MOST_BLOCKS));
         launcher.launch(
