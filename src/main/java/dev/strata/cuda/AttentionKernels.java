@@ -44,9 +44,9 @@ final class AttentionKernels {
         this.ropes = ropes;
         this.options = options;
         this.groups = groups;
-        this.inputs = kernels.get("attention_inputs");
+        this.inputs = kernels.chained("attention_inputs", 0);
         this.plain = kernels.get("attention_plain");
-        this.merge = kernels.get("attention_merge");
+        this.merge = kernels.chained("attention_merge", 0);
         this.turn = kernels.get("attention_turn");
     }
 

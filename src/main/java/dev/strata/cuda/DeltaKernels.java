@@ -4,7 +4,9 @@ import dev.strata.device.Buffer;
 import dev.strata.device.DeltaShape;
 import dev.strata.device.DeltaWeights;
 import dev.strata.device.Tensor;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /** Launches the kernels of delta.cu. */
 final class DeltaKernels {
@@ -18,6 +20,7 @@ final class DeltaKernels {
     private final StepRecord step;
     private final HeldStates held;
     private final DecodeDelta decode;
+    private final Map<Integer, Kernel> recur = new HashMap<>();
     private final Kernel convolve;
     private final Kernel prepare;
     private final Kernel gate;
@@ -39,10 +42,10 @@ final class DeltaKernels {
         this.step = step;
         this.held = held;
         this.decode = decode;
-        this.convolve = kernels.get("delta_convolve");
-        this.prepare = kernels.get("delta_prepare");
+        this.convolve = kernels.chained("delta_convolve", 0);
+        this.prepare = kernels.chained("delta_prepare", 0);
         this.gate = kernels.get("delta_gate");
-        this.shift = kernels.get("shift_rows");
+        this.shift = kernels.chained("shift_rows", 0);
         this.keep = new HeldRows(launcher, kernels);
     }
 
@@ -181,7 +184,7 @@ final class DeltaKernels {
                 .flag(keep)
                 .address(out)
                 .launch(
-                        kernels.get("delta_recur_" + shape.keySize()),
+                        recur.computeIfAbsent(shape.keySize(), size -> kernels.chained("delta_recur_" + size, 0)),
                         Math.ceilDiv(shape.valueSize(), VALUES_OF_A_BLOCK),
                         shape.valueHeads(),
                         segments.number(),

@@ -11,7 +11,7 @@ final class HeldRows {
 
     HeldRows(Launcher launcher, Kernels kernels) {
         this.launcher = launcher;
-        this.keep = kernels.get("keep_values");
+        this.keep = kernels.chained("keep_values", 0);
     }
 
     void keep(Tensor rows, Buffer to) {

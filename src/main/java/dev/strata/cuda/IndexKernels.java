@@ -39,10 +39,10 @@ final class IndexKernels {
         this.ropes = ropes;
         this.attention = attention;
         this.options = options;
-        this.append = kernels.get("index_keys");
-        this.score = kernels.get("index_scores", sharedBytes(MOST_HEAD_SIZE));
+        this.append = kernels.chained("index_keys", 0);
+        this.score = kernels.chained("index_scores", sharedBytes(MOST_HEAD_SIZE));
         this.scorePrompt = kernels.get("index_scores_prompt", PROMPT_SHARED_BYTES);
-        this.choose = kernels.get("index_choose");
+        this.choose = kernels.chained("index_choose", 0);
     }
 
     private static int sharedBytes(int headSize) {

@@ -19,11 +19,11 @@ final class MissKernels {
 
     MissKernels(Launcher launcher, Kernels kernels) {
         this.launcher = launcher;
-        share = kernels.get("share_misses");
-        pull = kernels.get("pull_blobs");
-        await = kernels.get("await_answer");
-        sum = kernels.get("sum_with_answer");
-        add = kernels.get("add_answer");
+        share = kernels.chained("share_misses", 0);
+        pull = kernels.chained("pull_blobs", 0);
+        await = kernels.chained("await_answer", 0);
+        sum = kernels.chained("sum_with_answer", 0);
+        add = kernels.chained("add_answer", 0);
     }
 
     /**

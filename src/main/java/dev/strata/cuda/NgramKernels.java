@@ -24,9 +24,9 @@ final class NgramKernels {
         this.step = step;
         this.products = products;
         this.held = held;
-        this.gate = kernels.get("ngram_gate");
-        this.convolve = kernels.get("ngram_convolve");
-        this.shift = kernels.get("shift_rows");
+        this.gate = kernels.chained("ngram_gate", 0);
+        this.convolve = kernels.chained("ngram_convolve", 0);
+        this.shift = kernels.chained("shift_rows", 0);
         this.keep = new HeldRows(launcher, kernels);
     }
 

@@ -22,14 +22,14 @@ final class RowKernels {
         this.launcher = launcher;
         this.scratch = scratch;
         this.products = products;
-        this.norm = kernels.get("rms_norm");
-        this.add = kernels.get("add_rows");
-        this.repeat = kernels.get("repeat_rows");
+        this.norm = kernels.chained("rms_norm", 0);
+        this.add = kernels.chained("add_rows", 0);
+        this.repeat = kernels.chained("repeat_rows", 0);
         this.concatenate = kernels.get("concatenate_rows");
-        this.gather = kernels.get("gather_rows");
-        this.gatherLast = kernels.get("gather_last_rows");
-        this.hyperCombine = kernels.get("hyper_combine");
-        this.hyperInject = kernels.get("hyper_inject");
+        this.gather = kernels.chained("gather_rows", 0);
+        this.gatherLast = kernels.chained("gather_last_rows", 0);
+        this.hyperCombine = kernels.chained("hyper_combine", 0);
+        this.hyperInject = kernels.chained("hyper_inject", 0);
     }
 
     private static long count(Tensor tensor) {

@@ -47,7 +47,7 @@ final class StoredTypes {
                         type,
                         new Entry(
                                 products,
-                                kernels.get("embed_" + name),
+                                kernels.chained("embed_" + name, 0),
                                 kernels.get("expand_" + name),
                                 kernels.get("gate_up_" + name),
                                 kernels.get("down_" + name)));
