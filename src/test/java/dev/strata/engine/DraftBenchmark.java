@@ -36,7 +36,7 @@ public final class DraftBenchmark {
                 : BackendChoice.AUTO;
         parts(folder, backend);
         double plain = 0;
-        for (int window : new int[] {1, 2, 3, 5, 8}) {
+        for (int window : new int[] {1, 2, 3, 4, 5, 8}) {
             for (float least : window != 5 ? new float[] {0.5f} : new float[] {0.3f, 0.5f, 0.7f}) {
                 EngineOptions.Speculation speculation = new EngineOptions.Speculation(window > 1, window, least, 0);
                 GoldenRounds.Result result = GoldenRounds.run(
