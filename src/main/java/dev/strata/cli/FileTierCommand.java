@@ -49,7 +49,8 @@ final class FileTierCommand implements Callable<Integer> {
     @Option(
             names = "--ceiling-gib",
             paramLabel = "N",
-            description = "Read for each request size when the drive alone is measured; 0: it is not. Default: 1.")
+            description = "Read for each request size when the drive alone is measured, and before and behind each prompt;"
+                    + " 0: it is not. Default: 1.")
     private double ceiling = 1;
 
     @Override
@@ -73,8 +74,9 @@ final class FileTierCommand implements Callable<Integer> {
             throw new ConfigurationException(
                     "--model " + options.model() + " lies in no file: write it with strata synth first");
         }
-        new FileTierBenchmark(options, budget, prompt, answers, answerTokens, (long) (ceiling * (1L << 30)))
-                .run(chosen, FileExpertSource.DEPTH, flags::tell);
+        long alone = (long) (ceiling * (1L << 30));
+        new FileTierBenchmark(options, budget, prompt, answers, answerTokens, alone, FileExpertSource.DEPTH)
+                .run(chosen, flags::tell);
         return 0;
     }
 }

@@ -9,6 +9,7 @@ import dev.strata.expert.DriveProbe;
 import dev.strata.expert.FileReads;
 import dev.strata.expert.ReadCounters;
 import dev.strata.expert.TieredExpertSource;
+import dev.strata.memory.Bytes;
 import dev.strata.os.OperatingSystem;
 import dev.strata.os.Outcome;
 import java.nio.file.Path;
@@ -16,7 +17,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,6 +26,8 @@ public final class FileTierBenchmark {
     private static final Logger LOG = LoggerFactory.getLogger(FileTierBenchmark.class);
     private static final int[] CEILING_KIB = {512, 1024, 2048, 4096, 8192, 16_384, 32_768};
     private static final int ANSWER_PROMPT = 64;
+    private static final int BLOCK = 4096;
+    private static final int MOST_REQUEST = 32 << 20;
 
     private final Options options;
     private final long budgetGib;
@@ -33,34 +35,31 @@ public final class FileTierBenchmark {
     private final int answers;
     private final int answerTokens;
     private final long ceilingBytes;
-    private final TreeMap<Integer, Double> ceiling = new TreeMap<>();
+    private final int readers;
 
     /**
      * @param options name a model in files
      * @param budgetGib RAM for the busiest experts in the arms that do not map
      * @param prompt tokens of the prompt of every arm
      * @param answers how many answers the decode arms write, and {@code answerTokens} of how many tokens
-     * @param ceilingBytes read for each request size when the drive alone is measured
+     * @param ceilingBytes read for each request size when the drive alone is measured, and before and behind each prompt; 0: it is not
+     * @param readers requests at the same time when the drive alone is measured
      */
     public FileTierBenchmark(
-            Options options, long budgetGib, int prompt, int answers, int answerTokens, long ceilingBytes) {
+            Options options, long budgetGib, int prompt, int answers, int answerTokens, long ceilingBytes, int readers) {
         this.options = options;
         this.budgetGib = budgetGib;
         this.prompt = prompt;
         this.answers = answers;
         this.answerTokens = answerTokens;
         this.ceilingBytes = ceilingBytes;
+        this.readers = readers;
     }
 
-    /**
-     * Measures the drive, then all arms; hands every result out as soon as it is there.
-     *
-     * @param readers requests at the same time when the drive alone is measured
-     */
-    public void run(List<FileArm> arms, int readers, Consumer<Map<String, Object>> results) {
+    /** Measures the drive, then all arms; hands every result out as soon as it is there. */
+    public void run(List<FileArm> arms, Consumer<Map<String, Object>> results) {
         for (int kib : ceilingBytes == 0 ? new int[0] : CEILING_KIB) {
             double rate = DriveProbe.rate(options.model(), kib << 10, readers, ceilingBytes);
-            ceiling.put(kib, rate);
             Map<String, Object> row = new LinkedHashMap<>();
             row.put("what", "drive alone");
             row.put("request_kib", kib);
@@ -82,20 +81,21 @@ public final class FileTierBenchmark {
         row.put("arm", arm.name());
         try (ModelSession session = ModelSession.open(set)) {
             row.put("backend", session.backend().name());
-            Benchmark benchmark = new Benchmark(session, rows);
             forget(set.model());
             if (arm.decode()) {
-                decode(session, benchmark, row);
+                decode(session, new Benchmark(session, rows), row);
             } else {
-                // A mapped file is cold only in the first pass.
-                prompt(session, benchmark, arm.mapped() ? rows : prompt, rows, row);
+                prompt(session, arm, rows, row);
             }
         }
         return row;
     }
 
-    private void prompt(
-            ModelSession session, Benchmark benchmark, int tokens, int rows, Map<String, Object> row) {
+    /** A mapped file is cold only in the first pass. The drive's rate drifts, so that it is measured before and behind the prompt. */
+    private void prompt(ModelSession session, FileArm arm, int rows, Map<String, Object> row) {
+        int tokens = arm.mapped() ? rows : prompt;
+        Benchmark benchmark = new Benchmark(session, rows);
+        double alone = alone(session, arm);
         ReadCounters.Snapshot before = snapshot(session);
         Benchmark.Row result = benchmark.once(tokens, 0, 1);
         ReadCounters.Snapshot read = snapshot(session).since(before);
@@ -106,6 +106,7 @@ public final class FileTierBenchmark {
         if (read.requests() > 0) {
             row.put("read_over_unique", unique == 0 ? 0 : read.bytes() / (double) unique);
             tell(read, result.promptMillis() * 1e6, row);
+            compare(read.bytes() * 1e3 / result.promptMillis(), (alone + alone(session, arm)) / 2, row);
         } else {
             row.put("gb_per_s_of_unique", unique / 1e6 / result.promptMillis());
         }
@@ -140,7 +141,14 @@ public final class FileTierBenchmark {
         }
     }
 
-    private void tell(ReadCounters.Snapshot read, double nanos, Map<String, Object> row) {
+    private static void compare(double rate, double alone, Map<String, Object> row) {
+        if (alone > 0) {
+            row.put("drive_gb_per_s_around", alone / 1e9);
+            row.put("share_of_drive", rate / alone);
+        }
+    }
+
+    private static void tell(ReadCounters.Snapshot read, double nanos, Map<String, Object> row) {
         double mean = read.bytes() / (double) read.requests();
         double rate = read.bytes() * 1e9 / nanos;
         row.put("gb_read", read.bytes() / 1e9);
@@ -154,25 +162,16 @@ public final class FileTierBenchmark {
         row.put("request_kib", mean / 1024);
         row.put("queue_depth", read.depth());
         row.put("retries", read.retries());
-        if (!ceiling.isEmpty()) {
-            double alone = ceilingAt(mean / 1024);
-            row.put("drive_gb_per_s_at_that_size", alone / 1e9);
-            row.put("share_of_drive", rate / alone);
-        }
     }
 
-    /** What the drive alone gave to requests of about this size. */
-    private double ceilingAt(double kib) {
-        double best = 0;
-        double distance = Double.MAX_VALUE;
-        for (Map.Entry<Integer, Double> one : ceiling.entrySet()) {
-            double away = Math.abs(Math.log(kib / one.getKey()));
-            if (away < distance) {
-                distance = away;
-                best = one.getValue();
-            }
+    /** What the drive alone gives now to requests as large as what a claim takes of one tensor; 0 when it is not measured. */
+    private double alone(ModelSession session, FileArm arm) {
+        if (ceilingBytes == 0 || arm.mapped()) {
+            return 0;
         }
-        return best;
+        long matrix = session.home().experts().layout(0).blobBytes() / 3;
+        long request = Math.min(Bytes.roundUp(arm.batch() * matrix, BLOCK), MOST_REQUEST);
+        return DriveProbe.rate(options.model(), (int) request, readers, ceilingBytes);
     }
 
     private static ReadCounters.Snapshot snapshot(ModelSession session) {

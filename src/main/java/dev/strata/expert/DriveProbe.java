@@ -22,6 +22,7 @@ public final class DriveProbe {
     private static final int PIECES = 16;
     private static final double SLOW = 300e6;
     private static final double WORTH = 1.05;
+    private static final int LEAST_READERS = 16;
 
     /**
      * What a drive gave.
@@ -31,9 +32,9 @@ public final class DriveProbe {
      * @param rotational whether the system says that it has spinning disks, which virtual drives say too
      */
     public record Result(Path file, int depth, double bytesPerSecond, boolean rotational) {
-        /** Threads that read: some of them copy what has come while the drive serves the others. */
+        /** Threads that read: a short measurement finds less than what a long queue gains, which costs nothing where no disk spins. */
         public int readers() {
-            return spins() ? depth : Math.clamp(2L * depth, 8, FileExpertSource.DEPTH);
+            return spins() ? depth : Math.clamp(2L * depth, LEAST_READERS, FileExpertSource.DEPTH);
         }
 
         /** Whether reading experts from it will hurt. */
