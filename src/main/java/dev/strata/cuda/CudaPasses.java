@@ -70,6 +70,7 @@ final class CudaPasses implements AutoCloseable {
 
     /** Memory for passes of {@code rows} rows is lent or given back. */
     void enter(int rows) {
+        settleStates();
         long lent = 0;
         for (ExpertPlacement placement : placements.keySet()) {
             placement.enter(rows, stream);
