@@ -176,6 +176,8 @@ final class FileTierBench {
         // Where requests are the limit.
         for (int batch : new int[] {1, 8, 1, 8}) {
             arms.add(Arm.of("one read at a time, batch " + batch, whole, batch, 1).passes(1));
+        }
+        for (int batch : new int[] {1, 8}) {
             arms.add(Arm.of("one read at a time, small blobs, batch " + batch, small, batch, 1)
                     .passes(1));
             arms.add(Arm.of("small blobs, batch " + batch, small, batch, depth).passes(1));
