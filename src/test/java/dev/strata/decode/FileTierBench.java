@@ -97,7 +97,7 @@ final class FileTierBench {
             return new Arm(name, file, true, batch, inRam, registered, view, readers, passes, tokens);
         }
 
-        /** A third in RAM, or as much as is said. */
+        /** With that share of the experts in RAM, over a whole prompt. */
         Arm tiered(double share) {
             return new Arm(name, file, pack, batch, share, registered, view, readers, PASSES, tokens);
         }
