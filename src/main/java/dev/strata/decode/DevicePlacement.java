@@ -330,8 +330,8 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         }
         log.note(layer, groups.routing(), groups.rows(), groups.stream());
         if (prompts != null && !resident && !groups.capturing() && prompts.takes(groups.rows())) {
-            prompts.products(layer, groups, complete[layer]);
-        } else if (complete[layer]) {
+            prompts.products(layer, groups);
+        } else if (complete[layer] && (resident || groups.capturing() || groups.rows() <= UsageLog.ROWS)) {
             groups.run(0, layout.experts(layer));
         } else {
             fetched.products(layer, groups, table);

@@ -12,14 +12,19 @@ import dev.strata.prefill.PrefillScheduler;
 import dev.strata.prefill.StreamGroup;
 import dev.strata.prefill.StreamOrder;
 import dev.strata.prefill.StreamRing;
+import java.util.Arrays;
 import java.util.BitSet;
+import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Small passes over layers with experts that no kernel can reach: the router's choice comes to the host, and the missing blobs are
- * copied into spare slots, some ahead of the products.
+ * Small passes over layers with experts outside the cache: the router's choice comes to the host, and the missing blobs are copied into spare
+ * slots, some ahead of the products. In steps these are the ones that no kernel can reach; a prompt's tiles read those in registered memory
+ * at half of the link's rate only, so there all of them are copied.
  */
 final class FetchedPass implements AutoCloseable {
+    private static final int[] NONE = new int[0];
+
     private final Device device;
     private final PinnedRoom room;
     private final SlotCache cache;
@@ -59,7 +64,7 @@ final class FetchedPass implements AutoCloseable {
             return;
         }
         try {
-            fetch(layer, groups, table, missing);
+            fetch(layer, groups, table, missing, NONE);
         } finally {
             table.restore(layer, compute);
         }
@@ -70,10 +75,14 @@ final class FetchedPass implements AutoCloseable {
      * table.
      *
      * @param missing experts to bring, ascending; others without an address are left out
+     * @param others experts that are left out though they may have an address
      */
-    void fetch(int layer, ExpertGroups groups, ResidencyTable table, int[] missing) {
+    void fetch(int layer, ExpertGroups groups, ResidencyTable table, int[] missing, int[] others) {
         Stream compute = groups.stream();
         if (missing.length == 0) {
+            if (others.length > 0) {
+                table.overlay(layer, others, new long[others.length], others.length, compute);
+            }
             groups.run(0, cache.layout().experts(layer));
             return;
         }
@@ -81,7 +90,10 @@ final class FetchedPass implements AutoCloseable {
         int released = 0;
         scheduler.begin(order, ring, ringBase, compute);
         try {
-            table.overlay(layer, missing, places(layer, order, missing.length), missing.length, compute);
+            int[] changed = Arrays.copyOf(missing, missing.length + others.length);
+            System.arraycopy(others, 0, changed, missing.length, others.length);
+            long[] addresses = Arrays.copyOf(places(layer, order, missing.length), changed.length);
+            table.overlay(layer, changed, addresses, changed.length, compute);
             for (; released < order.size(); released++) {
                 StreamGroup group = order.group(released);
                 scheduler.awaitIssued(released);
@@ -105,7 +117,7 @@ final class FetchedPass implements AutoCloseable {
         guessRows = rows;
     }
 
-    /** The routed experts that no kernel can reach, ascending; waits for the router. What was guessed comes along. */
+    /** The routed experts to fetch, ascending; waits for the router. What was guessed comes along. */
     private int[] missing(int layer, ExpertGroups groups, ResidencyTable table) {
         int choices = groups.rows() * groups.routing().used();
         Routing later = guess;
@@ -117,15 +129,17 @@ final class FetchedPass implements AutoCloseable {
             device.copyToHost(later.ids(), 0, read.host().asSlice(4L * choices, 4L * guesses), groups.stream());
         }
         groups.stream().synchronize();
-        guessed = unreachable(guessLayer, read, choices, guesses, table);
-        return unreachable(layer, read, 0, choices, table);
+        IntPredicate unreachable = expert -> table.get(layer, expert) == 0;
+        IntPredicate absent = expert -> !cache.isResident(layer, expert);
+        guessed = chosen(read, choices, guesses, expert -> table.get(guessLayer, expert) == 0);
+        return chosen(read, 0, choices, groups.rows() > UsageLog.ROWS ? absent : unreachable);
     }
 
-    private static int[] unreachable(int layer, Buffer ids, int from, int count, ResidencyTable table) {
+    private static int[] chosen(Buffer ids, int from, int count, IntPredicate wanted) {
         BitSet chosen = new BitSet();
         for (int i = from; i < from + count; i++) {
             int expert = ids.host().getAtIndex(JAVA_INT, i);
-            if (expert >= 0 && table.get(layer, expert) == 0) {
+            if (expert >= 0 && wanted.test(expert)) {
                 chosen.set(expert);
             }
         }

@@ -107,27 +107,21 @@ final class PromptShare implements AutoCloseable {
         return rows > UsageLog.ROWS && rows < mostRows;
     }
 
-    /**
-     * The products of one layer.
-     *
-     * @param complete whether kernels reach every expert
-     */
-    void products(int layer, ExpertGroups groups, boolean complete) {
+    /** The products of one layer. */
+    void products(int layer, ExpertGroups groups) {
         Stream compute = groups.stream();
         int rows = groups.rows();
         int used = groups.routing().used();
         ShareGate gate = gates[Integer.SIZE - Integer.numberOfLeadingZeros(rows)];
         restore(compute);
         if (!gate.decided() || gate.pays()) {
-            share(layer, groups, complete, gate, 4L * rows * used);
-        } else if (complete) {
-            groups.run(0, layout.experts(layer));
+            share(layer, groups, gate, 4L * rows * used);
         } else {
             fetched.products(layer, groups, table);
         }
     }
 
-    private void share(int layer, ExpertGroups groups, boolean complete, ShareGate gate, long idBytes) {
+    private void share(int layer, ExpertGroups groups, ShareGate gate, long idBytes) {
         Stream compute = groups.stream();
         ExpertLayout shape = layout.layout(layer);
         Tensor input = groups.input();
@@ -163,7 +157,9 @@ final class PromptShare implements AutoCloseable {
                 });
         try {
             begun.record(compute);
-            card(layer, groups, complete, missed, chosen);
+            // Experts of the processor have no address until the results are summed up.
+            overlaid = layer;
+            fetched.fetch(layer, groups, table, missed.without(chosen), chosen);
             computed.record(compute);
         } finally {
             if (running != null) {
@@ -177,20 +173,6 @@ final class PromptShare implements AutoCloseable {
         measured = gate;
         helped = chosen.length;
         others = missed.experts.length - chosen.length;
-    }
-
-    /** The card's part: experts of the processor have no address until the results are summed up. */
-    private void card(int layer, ExpertGroups groups, boolean complete, Missed missed, int[] chosen) {
-        if (complete) {
-            if (chosen.length > 0) {
-                table.overlay(layer, chosen, new long[chosen.length], chosen.length, groups.stream());
-                overlaid = layer;
-            }
-            groups.run(0, layout.experts(layer));
-        } else {
-            overlaid = layer;
-            fetched.fetch(layer, groups, table, missed.without(chosen));
-        }
     }
 
     private static void await(Future<?> running) {
@@ -324,7 +306,7 @@ final class PromptShare implements AutoCloseable {
             for (int expert : experts) {
                 if (next < chosen.length && chosen[next] == expert) {
                     next++;
-                } else if (table.get(layer, expert) == 0) {
+                } else {
                     left[count++] = expert;
                 }
             }
