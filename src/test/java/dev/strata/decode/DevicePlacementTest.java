@@ -93,6 +93,19 @@ class DevicePlacementTest {
     }
 
     @Test
+    void shortPromptsCopyWhatStepsReadInPlace() {
+        SplittableRandom random = new SplittableRandom(1);
+        try (World world = new World(100, 5, -1)) {
+            long before = world.placement.scheduler().linkBytes();
+            world.pass.run(2, random);
+            assertEquals(before, world.placement.scheduler().linkBytes());
+            world.pass.run(20, random);
+            assertTrue(world.placement.scheduler().linkBytes() > before);
+            assertEquals(List.of(), world.pass.wrong());
+        }
+    }
+
+    @Test
     void passesAreCapturedWhenNoHostIsNeeded() {
         try (World world = new World(100, 5, -1)) {
             assertTrue(world.placement.capturable(1), "everything is resident or mapped");
