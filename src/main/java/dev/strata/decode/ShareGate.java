@@ -4,13 +4,16 @@ import java.util.Arrays;
 
 /**
  * Whether the processor's help pays: while it is on trial, layers with and without it alternate; after {@value #TRIALS} pairs the median
- * of their ratios decides for good. The share follows running means of what an expert costs either side.
+ * of their ratios decides for good, against it unless a tenth is gained. The share follows running means of what an expert costs either side.
  */
 final class ShareGate {
     private static final int TRIALS = 5;
 
     /** Pairs that do not count: memory is touched and threads wake up for the first time. */
     private static final int FIRST_PAIRS = 1;
+
+    /** Smaller gains are within what single layers vary by, and cost the processor for nothing. */
+    private static final double WORTH_IT = 0.9;
 
     private static final double NEWEST = 0.2;
     private static final double START = 0.5;
@@ -68,7 +71,7 @@ final class ShareGate {
             without = 0;
             if (pairs == TRIALS) {
                 decided = true;
-                pays = ratio() < 1;
+                pays = ratio() < WORTH_IT;
             }
         }
     }
