@@ -495,13 +495,13 @@ struct Bytes {
     }
 };
 
-// Four groups' products of bytes of rows `low` and `high` with one row of activations: column 2 j is made for the j-th group, so that a lane ends with the sums of
-// group `quarter`, to which it applies that group's scale. Column 2 j + 1 is for the second half of a group whose halves have scales of their own or, with APART,
-// for `high`'s groups: those that lie `apart` groups further on. at: the first group, `step` to the next, `end` behind the last.
+// The products of four groups in a row, from group 4 `four` on, of rows `low` and `high` with one row of activations: column 2 j is made for the j-th of them, so that
+// a lane ends with the sums of group `quarter`, to which it applies that group's scale. Column 2 j + 1 is for the second half of a group whose halves have scales of
+// their own or, with APART, for `high`'s groups: those that lie `apart` groups further on. end: behind the last group.
 template <class T, bool APART>
-STRATA_INLINE void multiply_four(const u8* low, const u8* high, const u16* x, const float* sums, int at, int step, int end, int apart, float* own) {
+STRATA_INLINE void multiply_four(const u8* low, const u8* high, const u16* x, const float* sums, int four, int end, int apart, float* own) {
     static_assert(T::EVEN || !APART, "two columns for every group");
-    int quarter = threadIdx.x & 3, column = threadIdx.x >> 2 & 7, mine = at + (column >> 1) * step, second = column & 1;
+    int quarter = threadIdx.x & 3, column = threadIdx.x >> 2 & 7, at = 4 * four, mine = at + (column >> 1), second = column & 1;
     Word2 x0 = {0, 0}, x1 = {0, 0};
     if (mine < end && (APART || second == (T::EVEN ? 0 : quarter >> 1))) {
         const u16* own_x = x + 32 * (APART && second ? mine + apart : mine);
@@ -509,19 +509,26 @@ STRATA_INLINE void multiply_four(const u8* low, const u8* high, const u16* x, co
         x1 = *(const Word2*)(own_x + T::second(quarter));
     }
     int upper[4] = {0, 0, 0, 0}, lower[4] = {0, 0, 0, 0};
+    auto multiply = [&](int j) {
+        u32 a[4];
+        bool here = column >> 1 == j;
+        Bytes<T>::of(low, at + j, quarter, a[0], a[2]);
+        Bytes<T>::of(high, APART ? at + j + apart : at + j, quarter, a[1], a[3]);
+        multiply_bytes<Bytes<T>::SIGNED, true>(upper, a, here ? x0.x : 0u, here ? x1.x : 0u);
+        multiply_bytes<Bytes<T>::SIGNED, false>(lower, a, here ? x0.y : 0u, here ? x1.y : 0u);
+    };
+    if (at + 4 <= end) {
 #pragma unroll
-    for (int j = 0; j < 4; j++) {
-        int g = at + j * step;
-        if (g < end) {
-            u32 a[4];
-            bool here = column >> 1 == j;
-            Bytes<T>::of(low, g, quarter, a[0], a[2]);
-            Bytes<T>::of(high, APART ? g + apart : g, quarter, a[1], a[3]);
-            multiply_bytes<Bytes<T>::SIGNED, true>(upper, a, here ? x0.x : 0u, here ? x1.x : 0u);
-            multiply_bytes<Bytes<T>::SIGNED, false>(lower, a, here ? x0.y : 0u, here ? x1.y : 0u);
+        for (int j = 0; j < 4; j++) {
+            multiply(j);
+        }
+    } else {
+#pragma unroll 1
+        for (int j = 0; at + j < end; j++) {
+            multiply(j);
         }
     }
-    int group = at + quarter * step, other = APART ? group + apart : group;
+    int group = at + quarter, other = APART ? group + apart : group;
     if (group < end) {
         const int HIGH = APART ? 3 : 2;
         float of_low = (float)(256 * upper[0] + lower[0]), of_high = (float)(256 * upper[HIGH] + lower[HIGH]);
@@ -552,8 +559,8 @@ STRATA_INLINE float gathered(float own) {
     return own * (1.0f / Bytes<T>::TIMES);
 }
 
-// sums[0, 1] += 32 elements a group of row `low` . columns 2q and 2q + 1, sums[2, 3] of row `high`. Groups first, first + step, ... of
-// those brought, which begin with group `before` of the activations. ONE: only sums of column 0 (of quarter 0) are made. EXACT: whether products are made of bytes.
+// sums[0, 1] += 32 elements a group of row `low` . columns 2q and 2q + 1, sums[2, 3] of row `high`. Groups (or, where four are taken at once, fours of them) first,
+// first + step, ... of those brought, which begin with group `before` of the activations. ONE: only sums of column 0 (of quarter 0) are made. EXACT: whether products are made of bytes.
 template <class T, bool ONE, bool EXACT = Exact<T>::value>
 STRATA_INLINE void multiply_groups(const u8* low, const u8* high, int groups, int columns, Columns c, int before, int first,
                                    int step, float* sums) {
@@ -561,8 +568,8 @@ STRATA_INLINE void multiply_groups(const u8* low, const u8* high, int groups, in
     if constexpr (EXACT && ONE && T::HEAVY) {
         float own[2] = {0.0f, 0.0f};
 #pragma unroll 1
-        for (int g = first; g < groups; g += 4 * step) {
-            multiply_four<T, false>(low, high, c.x + 32 * before, T::OFFSET ? c.sums0 + before : nullptr, g, step, groups, 0, own);
+        for (int four = first; 4 * four < groups; four += step) {
+            multiply_four<T, false>(low, high, c.x + 32 * before, T::OFFSET ? c.sums0 + before : nullptr, four, groups, 0, own);
         }
         sums[0] += gathered<T>(own[0]);
         sums[2] += gathered<T>(own[1]);

@@ -63,6 +63,20 @@ STRATA_INLINE void decode(const DeltaInputs& given, float* rows, float* matrices
         return c < K ? key_head * K + c : c < 2 * K ? key_heads * K + key_head * K + c - K
                                                     : 2 * key_heads * K + head * value_size + c - 2 * K;
     };
+    // What a row's warp needs later on is on its way while others convolve.
+    long long at = ((long long)(first_row + warp) * value_heads + head) * value_size;
+    float gates[MOST_VALUES / 32], norms[MOST_VALUES / 32], alpha = 0.0f, beta = 0.0f;
+    if (warp < count) {
+#pragma unroll
+        for (int j = 0; j < MOST_VALUES / 32; j++) {
+            int i = in_warp + 32 * j;
+            gates[j] = i < value_size ? given.z[at + i] : 0.0f;
+            norms[j] = i < value_size ? given.norm[i] : 0.0f;
+        }
+        long long of_head = (long long)(first_row + warp) * value_heads + head;
+        alpha = given.alpha[of_head] + given.time_bias[head];
+        beta = given.beta[of_head];
+    }
     float* past_rows = rows + (long long)slot * (kernel - 1) * channels;
     const float* inputs = given.qkv + (long long)first_row * channels;
     for (int c = threadIdx.x; c < 2 * K + value_size; c += blockDim.x) {
@@ -109,11 +123,9 @@ STRATA_INLINE void decode(const DeltaInputs& given, float* rows, float* matrices
         }
         kq = warp_sum(kq);
         if (in_warp == 0) {
-            long long at = (long long)(first_row + warp) * value_heads + head;
-            float a = given.alpha[at] + given.time_bias[head];
-            float softplus = a > 20.0f ? a : log1pf(expf(a));
+            float softplus = alpha > 20.0f ? alpha : log1pf(expf(alpha));
             scalars[warp][0] = expf(given.decay[head] * softplus);
-            scalars[warp][1] = sigmoid(given.beta[at]);
+            scalars[warp][1] = sigmoid(beta);
             scalars[warp][2] = kq;
         }
     }
@@ -172,15 +184,17 @@ STRATA_INLINE void decode(const DeltaInputs& given, float* rows, float* matrices
     __syncthreads();
     if (warp < count) {
         const float* v = values[warp];
-        long long at = ((long long)(first_row + warp) * value_heads + head) * value_size;
         float squares = 0.0f;
         for (int i = in_warp; i < value_size; i += 32) {
             squares += v[i] * v[i];
         }
         float factor = 1.0f / sqrtf(warp_sum(squares) / value_size + epsilon);
-        for (int i = in_warp; i < value_size; i += 32) {
-            float gate = given.z[at + i];
-            out[at + i] = v[i] * factor * given.norm[i] * (sigmoid_gate ? sigmoid(gate) : silu(gate));
+#pragma unroll
+        for (int j = 0; j < MOST_VALUES / 32; j++) {
+            int i = in_warp + 32 * j;
+            if (i < value_size) {
+                out[at + i] = v[i] * factor * norms[j] * (sigmoid_gate ? sigmoid(gates[j]) : silu(gates[j]));
+            }
         }
     }
 }

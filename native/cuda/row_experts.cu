@@ -251,13 +251,15 @@ STRATA_INLINE void down(const DownInputs& given, float (*partial)[16], float* mo
     }
 }
 
-// T: type of the routed experts, S: of the shared one.
+// T: type of the routed experts, S: of the shared one. Beside a shared expert of another type there are two blocks of down products a multiprocessor; otherwise
+// registers count for more.
 #define STRATA_ROW_EXPERTS(name, T, S)                                                               \
     STRATA_RESIDENT_KERNEL(256, 4, row_gate_up_##name, const __grid_constant__ GateUpInputs given) { \
         __shared__ GateUpRoom room;                                                                  \
         gate_up<T, S>(given, room);                                                                  \
     }                                                                                                \
-    STRATA_RESIDENT_KERNEL(768, 2, row_down_##name, const __grid_constant__ DownInputs given) {      \
+    STRATA_RESIDENT_KERNEL(768, (Same<T, S>::value ? 1 : 2), row_down_##name,                          \
+                           const __grid_constant__ DownInputs given) {                               \
         __shared__ float partial[24][16];                                                            \
         __shared__ float most_of[24];                                                                \
         down<T, S>(given, partial, most_of);                                                         \

@@ -103,8 +103,8 @@ STRATA_INLINE void product_of_halves(const RowProducts& given, float (*partial)[
     const u8* row = brought(tile, slot, from, m.row_bytes, lane >> 2);
     float parts[2] = {0.0f, 0.0f};
 #pragma unroll 1
-    for (int g = warp; g < half; g += 4 * WARPS) {
-        multiply_four<T, true>(row, row, activations, sums, g, WARPS, half, half, parts);
+    for (int four = warp; 4 * four < half; four += WARPS) {
+        multiply_four<T, true>(row, row, activations, sums, four, half, half, parts);
     }
     float result = gathered<T>(parts[0] + parts[1]);
     if ((lane & 3) == 0) {

@@ -213,7 +213,10 @@ struct TypeMxfp4 : InHalves, FromBytes<TypeMxfp4> {
 };
 
 // An E4M3 number without a sign, the one that is no number as zero.
-STRATA_INLINE float e4m3_of(u32 s) { return s == 127u ? 0.0f : 256.0f * from_half((u16)(s << 7)); }
+STRATA_INLINE float e4m3_of(u32 s) {
+    float value = 256.0f * from_half((u16)(s << 7));
+    return s == 127u ? 0.0f : value;
+}
 
 // 64 elements in 36 bytes: u8 s[4]; q[32]; 16 elements a scale, low nibbles the first 8 of them.
 struct TypeNvfp4 : FromBytes<TypeNvfp4> {
