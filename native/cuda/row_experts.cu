@@ -194,7 +194,10 @@ STRATA_INLINE void down(const DownInputs& given, float (*partial)[16], float* mo
     bool common = which >= given.used;
     const Down& m = common ? given.common : given.routed;
     u8* tile = shared + which * given.expert_bytes;
-    float* target = given.out + (long long)row * given.outputs + first + t;
+    // A thread for every output and, where there are several, residual stream.
+    int output = t & 15, stream = t >> 4, streams = given.mode == INJECT ? given.streams : 1;
+    bool makes = stream < streams && output < own;
+    float* target = given.out + ((long long)row * streams + stream) * given.outputs + first + output;
     float factor = m.scale;
     u64 base = 0;
     if (!common) {
@@ -214,7 +217,8 @@ STRATA_INLINE void down(const DownInputs& given, float (*partial)[16], float* mo
     }
     wait_for_previous_kernel();
     release_next_kernel();
-    float before = given.mode == ADD && t < 16 && t < own ? read_fresh(target) : 0.0f;
+    float before = makes && given.mode != STORE ? read_fresh(target) : 0.0f;
+    float strength = makes && given.mode == INJECT ? read_fresh(given.strengths + row * streams + stream) : 1.0f;
     if (common) {
         factor *= read_fresh(given.factors + row);
     }
@@ -237,17 +241,13 @@ STRATA_INLINE void down(const DownInputs& given, float (*partial)[16], float* mo
         partial[warp][(lane >> 2) + 8] = there ? factor * result[2] : 0.0f;
     }
     __syncthreads();
-    if (t < 16 && t < own) {
+    if (makes) {
         float sum = 0.0f;
 #pragma unroll 4
         for (int w = 0; w < 2 * (given.used + given.shares); w++) {
-            sum += partial[w][t];
+            sum += partial[w][output];
         }
-        if (given.mode == INJECT) {
-            inject(given.out, sum, given.strengths, given.streams, row, given.outputs, first + t);
-        } else {
-            *target = before + sum;
-        }
+        *target = before + strength * sum;
     }
 }
 

@@ -94,9 +94,12 @@ STRATA_INLINE void product_of_halves(const RowProducts& given, float (*partial)[
     keep_norm<WARPS>(given.norm, columns, norm);
     wait_for_previous_kernel();
     release_next_kernel();
-    float* target = m.out + first + t;
-    bool makes = t < 8 && t < own;
-    float before = makes && m.mode == ADD ? read_fresh(target) : 0.0f;
+    // A thread for every output and, where there are several, residual stream.
+    int output = t & 7, stream = t >> 3, streams = m.mode == INJECT ? given.streams : 1;
+    bool makes = stream < streams && output < own;
+    float* target = m.out + (long long)stream * m.outputs + first + output;
+    float before = makes && (m.mode == ADD || m.mode == INJECT) ? read_fresh(target) : 0.0f;
+    float strength = makes && m.mode == INJECT ? read_fresh(given.factors + stream) : 1.0f;
     bring_kept<WARPS>(given.x, norm, given.norm != nullptr, given.epsilon, columns, true, activations, sums, &inverse, nullptr);
     copy_async_wait<0>();
     __syncthreads();
@@ -115,9 +118,14 @@ STRATA_INLINE void product_of_halves(const RowProducts& given, float (*partial)[
         float sum = 0.0f;
 #pragma unroll
         for (int w = 0; w < WARPS; w++) {
-            sum += partial[w][t];
+            sum += partial[w][output];
         }
-        finish_product(m, target, before, sum * inverse * m.scale, given.factors, given.streams, 0, first + t);
+        sum *= inverse * m.scale;
+        if (m.mode == INJECT) {
+            *target = before + strength * sum;
+        } else {
+            finish_product(m, target, before, sum, given.factors, 1, 0, first + output);
+        }
     }
 }
 

@@ -146,7 +146,7 @@ final class RowDecode {
             Layout layout = Layout.of(weight, rows);
             if (!whole(weight.inputs(), MOST_WIDE_COLUMNS)
                     || weight.rowBytes() > 1 << 20
-                    || layout.tileAt() + 2 * layout.tileBytes() > sharedBytes) {
+                    || layout.tileAt() + layout.tileBytes() > sharedBytes) {
                 return false;
             }
         }
@@ -240,7 +240,9 @@ final class RowDecode {
         // A multiprocessor with one block does better with a large one.
         boolean wide = rows == 1 && (columns > MOST_COLUMNS || (tiles <= processors && columns > MOST_COLUMNS / 2));
         int two = layout.tileAt() + 2 * layout.tileBytes();
-        int blocks = Math.min(tiles, processors * Math.clamp(BYTES_OF_BLOCKS / two, 1, wide ? 2 : MOST_BLOCKS));
+        int blocks = two > sharedBytes
+                ? tiles
+                : Math.min(tiles, processors * Math.clamp(BYTES_OF_BLOCKS / two, 1, wide ? 2 : MOST_BLOCKS));
         launcher.launch(
                 kernel(
                         rows > 1 ? "row_products_some_" : wide ? "row_products_wide_" : "row_products_",

@@ -43,10 +43,13 @@ final class FusedCases {
             cases.add(experts(QuantType.BF16, QuantType.BF16, rows, QuantType.BF16, false));
         }
         for (int rows : new int[] {1, 3, 8, 11}) {
-            cases.add(inject(rows, QuantType.Q8_0));
+            cases.add(inject(rows, QuantType.Q8_0, 40, 96));
+            cases.add(inject(rows, QuantType.Q8_0, 40, 6144));
             cases.add(hyper(rows, 4, QuantType.Q8_0, 320, QuantType.BF16));
             cases.add(hyper(rows, 2, QuantType.Q4_K, 256, QuantType.Q4_K));
         }
+        // More tiles of 16 outputs than a card has multiprocessors.
+        cases.add(inject(1, QuantType.Q8_0, 2128, 2112));
         for (KvFormat format : KvFormat.values()) {
             for (int past : new int[] {0, 63, 64, 450}) {
                 cases.add(attend(AttentionCases.shape(8, 2, 64, 64, false), format, past));
@@ -180,10 +183,10 @@ final class FusedCases {
         });
     }
 
-    private static OpCase inject(int rows, QuantType type) {
-        return new OpCase(PREFIX + "product of " + rows + " rows into streams", Kind.PRODUCT, f -> {
-            Residual into = new Residual(f.input(rows, 4 * 40), f.input(rows, 4));
-            f.ops().matmulInto(f.weight(type, 40, 96, 0.4f), f.input(rows, 96), f.output(rows, 40), into);
+    private static OpCase inject(int rows, QuantType type, int outputs, int columns) {
+        return new OpCase(PREFIX + "product of " + rows + " rows of " + columns + " into streams of " + outputs, Kind.PRODUCT, f -> {
+            Residual into = new Residual(f.input(rows, 4 * outputs), f.input(rows, 4));
+            f.ops().matmulInto(f.weight(type, outputs, columns, 0.4f), f.input(rows, columns), f.output(rows, outputs), into);
             return new float[][] {f.read(into.rows())};
         });
     }
