@@ -50,11 +50,13 @@ void expertResults(Context& c, const ExpertSizes& sizes, const Expert* table, co
     // Claims of all experts over `outputs` columns; experts with the most rows first would balance better, but order of experts
     // keeps the weights' order in memory.
     auto makeClaims = [&](int outputs, int type, int inputs, int* total) {
+        int busy = 0;
+        for (int e = 0; e < sizes.experts; e++) busy += start[e + 1] > start[e];
         int64_t room = 0;
         for (int e = 0; e < sizes.experts; e++) {
             int count = start[e + 1] - start[e];
             if (count == 0) continue;
-            int each = outputsOfClaim(c, matrix(type, nullptr, outputs, inputs, 1), count);
+            int each = outputsOfClaim(c, matrix(type, nullptr, outputs, inputs, 1), count, busy);
             room += int64_t((outputs + each - 1) / each) * ((count + TOKENS_OF_CLAIM - 1) / TOKENS_OF_CLAIM);
         }
         Claim* claims = (Claim*)c.take(room * int64_t(sizeof(Claim)));
@@ -62,7 +64,7 @@ void expertResults(Context& c, const ExpertSizes& sizes, const Expert* table, co
         for (int e = 0; e < sizes.experts; e++) {
             int count = start[e + 1] - start[e];
             if (count == 0) continue;
-            int each = outputsOfClaim(c, matrix(type, nullptr, outputs, inputs, 1), count);
+            int each = outputsOfClaim(c, matrix(type, nullptr, outputs, inputs, 1), count, busy);
             for (int begin = 0; begin < outputs; begin += each) {
                 int end = begin + each < outputs ? begin + each : outputs;
                 for (int first = 0; first < count; first += TOKENS_OF_CLAIM) {

@@ -121,12 +121,13 @@ void productPart(Context& c, const Matrix& m, int begin, int end, const Row* x, 
     productTiles(c, m, begin, end, x, rows, out, worker);
 }
 
-int outputsOfClaim(const Context& c, const Matrix& m, int rows) {
+int outputsOfClaim(const Context& c, const Matrix& m, int rows, int matrices) {
     if (rows > DOT_ROWS) return 64;
     // Whole multiples of what the kernel takes at once.
     const int64_t unit = c.k.dotOutputs;
     int64_t outputs = (65536 / m.rowBytes() + unit / 2) / unit * unit;
-    int64_t share = m.outputs / (2 * c.pool.threads());
+    // Two claims a thread of one matrix, four of several.
+    int64_t share = int64_t(m.outputs) * matrices / ((matrices == 1 ? 2 : 4) * c.pool.threads());
     if (share > unit) share -= share % unit;
     if (outputs > share) outputs = share;
     return int(outputs < 4 ? 4 : outputs);

@@ -32,8 +32,8 @@ void productTiles(Context& c, const Matrix& m, int begin, int end, const Row* x,
 // out[r] (= or +=) m x[r] on all threads; rows of out are outStride apart.
 void product(Context& c, const Matrix& m, const Row* x, int rows, bool add, float* out, int64_t outStride);
 
-// Outputs that one claim takes, and token rows of one claim in prompts.
-int outputsOfClaim(const Context& c, const Matrix& m, int rows);
+// Outputs that one claim takes where `matrices` of this shape are worked on together, and token rows of one claim in prompts.
+int outputsOfClaim(const Context& c, const Matrix& m, int rows, int matrices = 1);
 constexpr int TOKENS_OF_CLAIM = 192;
 
 }  // namespace strata
