@@ -217,6 +217,16 @@ static inline void tileBf16(int c, int a, int b) {
     }
 }
 
+// Bit b of a byte: the parity of the byte and byte 7 - b of the matrix beside it.
+static inline __m512i timesBitMatrix(__m512i bytes, __m512i matrix) {
+    Z<uint8_t> x(bytes), m(matrix);
+    return each<uint8_t>([&](int i) {
+        int result = 0;
+        for (int b = 0; b < 8; b++) result |= __builtin_parity(x.at[i] & m.at[i / 8 * 8 + 7 - b]) << b;
+        return result;
+    });
+}
+
 }  // namespace strata::model
 
 #define STRATA_M ::strata::model
@@ -262,6 +272,10 @@ static inline void tileBf16(int c, int a, int b) {
 #define _mm512_permutexvar_epi64(n, a) STRATA_M::permute<uint64_t>(n, a)
 #define _mm512_permutexvar_ps(n, a) _mm512_castsi512_ps(STRATA_M::permute<uint32_t>(n, _mm512_castps_si512(a)))
 #define _mm512_permutex2var_epi8(a, n, b) STRATA_M::permute2<uint8_t>(a, n, b)
+#define _mm512_unpacklo_epi16(a, b) STRATA_M::unpack<uint16_t>(a, b, false)
+#define _mm512_unpackhi_epi16(a, b) STRATA_M::unpack<uint16_t>(a, b, true)
+#undef _mm512_gf2p8affine_epi64_epi8
+#define _mm512_gf2p8affine_epi64_epi8(a, m, n) STRATA_M::timesBitMatrix(a, m)
 #define _mm512_unpacklo_epi8(a, b) STRATA_M::unpack<uint8_t>(a, b, false)
 #define _mm512_unpackhi_epi8(a, b) STRATA_M::unpack<uint8_t>(a, b, true)
 #define _mm512_unpacklo_epi32(a, b) STRATA_M::unpack<uint32_t>(a, b, false)

@@ -30,7 +30,7 @@ bool runs(int isa) {
         case 1: return avx2;
         case 2: return avx512;
         case 3: return avx512 && __builtin_cpu_supports("avx512vnni");
-        case 4: return runs(3) && __builtin_cpu_supports("avx512vbmi");
+        case 4: return runs(3) && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("gfni") && __builtin_cpu_supports("bmi2");
         case 5: return runs(4) && tiles();
         default: return false;
     }

@@ -150,14 +150,14 @@ struct BytesQ2_0 : UnpackQ2_0 {
     }
 };
 
-// Codebook types have rows of bytes with VBMI only; without it, their rows are 16-bit ones.
+// Codebook types have no rows of this kind: 16-bit ones, or with VBMI those of step_rows.h.
 #define STRATA_BYTES(X) \
     X(Q8_0) X(Q4_0) X(Q4_1) X(Q5_0) X(Q5_1) X(Q4_K) X(Q5_K) X(Q6_K) X(IQ4_NL) X(IQ4_XS) X(NVFP4) X(MXFP4) X(Q2_0)
 
 // One run of 8 blocks: factors of blocks (or halves) in one vector, from which every step permutes its own.
 template <class T, int R>
-static inline __attribute__((always_inline)) void bytesRun(const uint8_t* p, const Lookup& work, const Row* x, int block, __m512* sums,
-                                                           __m256* minSums) {
+static inline __attribute__((always_inline)) void bytesRun(const uint8_t* p, const Row* x, int block, __m512* sums, __m256* minSums) {
+    const Lookup none{};  // codebook types have other rows
     __m512 factors[R];
     if constexpr (T::HALVES == 2) {
         __m256 low, high;
@@ -192,7 +192,7 @@ static inline __attribute__((always_inline)) void bytesRun(const uint8_t* p, con
                                          : _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
     STRATA_UNROLL
     for (int i = 0; i < 4; i++) {
-        const __m512i w = T::bytes(p, i, work);
+        const __m512i w = T::bytes(p, i, none);
         const __m512i own = _mm512_add_epi32(first, _mm512_set1_epi32(2 * T::HALVES * i));
         STRATA_UNROLL
         for (int r = 0; r < R; r++) {
@@ -209,21 +209,15 @@ static void dotBytesRows(const uint8_t* w, int64_t rowBytes, int outputs, int in
                          float* const* out) {
     constexpr int RUN = 8 / T::SUBS * T::BYTES;
     const int blocks = inputs / 256 * 8;
-    // Indexes are worked out one run ahead, over the end of a row too.
-    Lookup lookups[2];
-    unsigned run = 0;
-    if (blocks > 0) prepareLookup<T>(w, lookups);
     for (int o = 0; o < outputs; o++, w += rowBytes) {
         __m512 sums[R];
         __m256 minSums[R];
         STRATA_UNROLL
         for (int r = 0; r < R; r++) sums[r] = _mm512_setzero_ps(), minSums[r] = _mm256_setzero_ps();
         const uint8_t* p = w;
-        for (int b = 0; b < blocks; b += 8, p += RUN, run++) {
+        for (int b = 0; b < blocks; b += 8, p += RUN) {
             prefetchRun(p, RUN);
-            const uint8_t* next = b + 8 < blocks ? p + RUN : w + rowBytes;
-            if (T::GRID && (b + 8 < blocks || o + 1 < outputs)) prepareLookup<T>(next, lookups + (run + 1) % 2);
-            bytesRun<T, R>(p, lookups[run % 2], x, b, sums, minSums);
+            bytesRun<T, R>(p, x, b, sums, minSums);
         }
         for (int r = 0; r < rows; r++) {
             __m256 sum = _mm256_add_ps(_mm512_castps512_ps256(sums[r]), _mm512_extractf32x8_ps(sums[r], 1));

@@ -2,7 +2,7 @@
 #define STRATA_VNNI
 #include "simd_avx512.h"
 // Later headers use the earlier ones.
-#include "vbmi.h"
+#include "step_rows.h"
 
 namespace strata {
 
@@ -18,6 +18,7 @@ const Kernels* kernels_vbmi() {
         table = *kernels_vnni();
 #endif
         vbmi::fillVbmiRows(&table);
+        vbmi::fillStepRows(&table);
         table.isa = 4;
         table.name = "vbmi";
     }

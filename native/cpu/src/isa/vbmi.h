@@ -1,13 +1,30 @@
-// Rows of codebook types without gathers, and of some others with fewer operations, for AVX-512 VBMI.
+// Codebook entries without gathers (as the panels of prompts read them), and byte rows of other types with fewer operations, for AVX-512 VBMI.
 //
 // An entry of a codebook is 4 or 8 magnitudes out of at most 8 or 4: packed to 16 bits (3 or 2 bits a magnitude), the entries of a book are
 // two planes of bytes, which two-register byte permutations look up 64 indexes at a time, 128 entries each. `vpmultishiftqb` then brings
-// every code to a byte of its own and one byte permutation turns codes into magnitudes. The packed entries of a run are worked out one run
-// ahead and wait in the first cache. Counted on port 5, where all of these run: about 4.5 operations a block of 32 weights for IQ3_S and 3.5 for IQ2_XS.
+// every code to a byte of its own and one byte permutation turns codes into magnitudes. books.h has the rows of these types.
 #pragma once
 #include "byte_rows.h"
 
 namespace strata::STRATA_NS {
+
+// Calls store(entry, place, level) for every magnitude of a codebook of n entries of `count` bytes, and lists the magnitudes of the levels. Whether there are no more
+// than LEVELS.
+template <int LEVELS, class F>
+static bool levelsOf(const void* entries, int n, int count, uint8_t* levels, const F& store) {
+    const uint8_t* e = (const uint8_t*)entries;
+    int known = 0;
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < count; j++) {
+            int level = 0;
+            while (level < known && levels[level] != e[i * count + j]) level++;
+            if (level == LEVELS) return false;
+            if (level == known) levels[known++] = e[i * count + j];
+            store(i, j, level);
+        }
+    }
+    return true;
+}
 
 // A codebook of N entries of 32 / BITS / 2 ... 8 bytes each as planes of packed entries; COUNT magnitudes an entry.
 template <int N, int COUNT>
@@ -19,23 +36,15 @@ struct Packed {
 
     // Whether every entry could be packed.
     bool fill(const void* entries) {
-        const uint8_t* e = (const uint8_t*)entries;
         uint8_t levels[LEVELS] = {};
-        int known = 0;
-        for (int i = 0; i < N; i++) {
-            uint32_t code = 0;
-            for (int j = 0; j < COUNT; j++) {
-                int level = 0;
-                while (level < known && levels[level] != e[i * COUNT + j]) level++;
-                if (level == LEVELS) return false;
-                if (level == known) levels[known++] = e[i * COUNT + j];
-                code |= uint32_t(level) << (BITS * j);
-            }
-            low[i] = uint8_t(code);
-            high[i] = uint8_t(code >> 8);
-        }
+        memset(low, 0, sizeof low);
+        memset(high, 0, sizeof high);
+        const bool fits = levelsOf<LEVELS>(entries, N, COUNT, levels, [&](int i, int j, int level) {
+            low[i] |= uint8_t(level << (BITS * j));
+            high[i] |= uint8_t(level << (BITS * j) >> 8);
+        });
         for (int i = 0; i < 64; i++) values[i] = uint8_t(128 + levels[i % LEVELS]);
-        return true;
+        return fits;
     }
 
     // 64 entries of one plane: the low 7 bits of every index byte, the masks give the bits above.
@@ -197,9 +206,12 @@ struct VbmiQ4_K : UnpackQ4_K {
     }
 };
 
+// Types that VBMI makes cheaper.
+#define STRATA_VBMI(X) X(Q2_0) X(IQ4_NL) X(IQ4_XS) X(MXFP4) X(NVFP4) X(Q4_K)
 // Codebook types.
 #define STRATA_BOOKS(X) X(IQ2_XXS) X(IQ2_XS) X(IQ2_S) X(IQ3_XXS) X(IQ3_S)
 
+template <class = void>
 static bool fillBooks() {
     return PACKED_IQ3XXS.fill(GRID_IQ3XXS) && PACKED_IQ3S.fill(GRID_IQ3S) && PACKED_IQ2XXS.fill(GRID_IQ2XXS) &&
            PACKED_IQ2XS.fill(GRID_IQ2XS) && PACKED_IQ2S.fill(GRID_IQ2S);
@@ -208,12 +220,8 @@ static bool fillBooks() {
 // Takes the rows that VBMI makes cheaper to this file's.
 template <class = void>
 static void fillVbmiRows(Kernels* k) {
-    if (!fillBooks()) __builtin_trap();  // a book with more magnitudes than the formats have
-#define X(name) k->dots[name] = dotBytes<Bytes##name, Unpack##name>;
-    STRATA_BOOKS(X)
-#undef X
 #define X(name) k->dots[name] = dotBytes<Vbmi##name, Unpack##name>;
-    X(Q2_0) X(IQ4_NL) X(IQ4_XS) X(MXFP4) X(NVFP4) X(Q4_K)
+    STRATA_VBMI(X)
 #undef X
 }
 
