@@ -49,8 +49,9 @@ final class FileTierCommand implements Callable<Integer> {
     @Option(
             names = "--ceiling-gib",
             paramLabel = "N",
-            description = "Read for each request size when the drive alone is measured, and before and behind each prompt;"
-                    + " 0: it is not. Default: 1.")
+            description =
+                    "Read for each request size when the drive alone is measured, and before and behind each prompt;"
+                            + " 0: it is not. Default: 1.")
     private double ceiling = 1;
 
     @Override

@@ -25,8 +25,7 @@ final class ExpertRing implements AutoCloseable {
      * @param stays whether that is their place from now on
      * @param parts where their parts lie there, once read; null when they are whole
      */
-    private record Batch(
-            int[] experts, MemorySegment[] blobs, boolean[] stays, BlobParts @Nullable [] parts) {
+    private record Batch(int[] experts, MemorySegment[] blobs, boolean[] stays, BlobParts @Nullable [] parts) {
         void enter(ExpertTable table) {
             for (int i = 0; i < experts.length; i++) {
                 table.enter(experts[i], blobs[i], parts == null ? null : parts[i]);

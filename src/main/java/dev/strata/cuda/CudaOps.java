@@ -81,8 +81,8 @@ final class CudaOps implements Ops, AutoCloseable {
         this.types = new StoredTypes(kernels);
         this.activations = new Activations(launcher, scratch, kernels);
         DecodeForms forms = new DecodeForms(options);
-        this.passes = new CudaPasses(
-                device, stream, staging, launcher, scratch, step, chunk, held, activations, options);
+        this.passes =
+                new CudaPasses(device, stream, staging, launcher, scratch, step, chunk, held, activations, options);
         int processors = device.multiprocessors();
         // Behind what the kernels declare themselves.
         int sharedBytes = device.sharedMemoryOfABlock() - (8 << 10);

@@ -34,6 +34,7 @@ final class CudaPasses implements AutoCloseable {
     private final Map<ExpertPlacement, Integer> placements = new LinkedHashMap<>();
     /** Whether the step record holds the batches of the running pass. */
     private boolean described;
+
     private int memoryGeneration;
 
     /** Rows of a held pass by which states have not been told to advance. */
@@ -163,11 +164,7 @@ final class CudaPasses implements AutoCloseable {
 
     /** What captured passes were made with; changes when memory that they use does. */
     private int generation() {
-        return scratch.generation()
-                + step.generation()
-                + record.generation()
-                + memoryGeneration
-                + chunk.generation();
+        return scratch.generation() + step.generation() + record.generation() + memoryGeneration + chunk.generation();
     }
 
     /**
@@ -191,8 +188,8 @@ final class CudaPasses implements AutoCloseable {
         boolean graph = options.graphs() && !launcher.timing() && batch.rows() <= PassGraphs.MOST_ROWS;
         beside.waitFor(verified);
         record.load(batch, accepted, beside);
-        PassGraphs.Key key = new PassGraphs.Key(
-                "commit", batch.rows(), accepted.length, Batch.MAX_WINDOW, 0, false, generation());
+        PassGraphs.Key key =
+                new PassGraphs.Key("commit", batch.rows(), accepted.length, Batch.MAX_WINDOW, 0, false, generation());
         boolean replayed = graph && graphs.replay(key, beside);
         advanced.record(beside);
         stream.waitFor(advanced);

@@ -117,9 +117,7 @@ final class DecodeExperts {
     /** Whether {@link #down} can take the layer. */
     boolean sums(ExpertLayout layout, @Nullable SharedExpert shared, int used, int rows) {
         int experts = used + (shared == null ? 0 : 1);
-        return products.suits(rows)
-                && experts <= MOST_WARPS
-                && downBytes(layout, shared, used) <= sharedBytes;
+        return products.suits(rows) && experts <= MOST_WARPS && downBytes(layout, shared, used) <= sharedBytes;
     }
 
     /** silu(gate x) * (up x) of every pair of the experts in the range, float32 [pairs, intermediate], and of the shared expert. */
@@ -172,7 +170,9 @@ final class DecodeExperts {
                 .address(shared == null ? 0 : sharedFactors())
                 .launch(
                         plain
-                                ? row.gateUp(layout.gateType(), shared == null ? null : shared.gate().type())
+                                ? row.gateUp(
+                                        layout.gateType(),
+                                        shared == null ? null : shared.gate().type())
                                 : gateUp,
                         Math.ceilDiv(widest, DecodeShapes.OUTPUTS),
                         pairs + (shared == null ? 0 : halves ? 2 * rows : rows),
@@ -329,7 +329,11 @@ final class DecodeExperts {
                 .integer(common.sumsAt())
                 .tensor(target)
                 .launch(
-                        plain ? row.down(layout.downType(), shared == null ? null : shared.down().type()) : down,
+                        plain
+                                ? row.down(
+                                        layout.downType(),
+                                        shared == null ? null : shared.down().type())
+                                : down,
                         Math.ceilDiv(layout.hidden(), DecodeShapes.OUTPUTS),
                         rows,
                         1,

@@ -18,12 +18,7 @@ final class DecodeProducts {
 
     /** @param sharedBytes the most that a block may ask for */
     DecodeProducts(
-            Launcher launcher,
-            Kernels kernels,
-            StoredTypes types,
-            DecodeForms forms,
-            RowDecode row,
-            int sharedBytes) {
+            Launcher launcher, Kernels kernels, StoredTypes types, DecodeForms forms, RowDecode row, int sharedBytes) {
         this.launcher = launcher;
         this.types = types;
         this.forms = forms;
@@ -141,13 +136,7 @@ final class DecodeProducts {
                 .integer(DecodeShapes.slot(pieceBytes));
     }
 
-    private void launch(
-            Layout layout,
-            int count,
-            NormedRows in,
-            long factors,
-            int streams,
-            int blocks) {
+    private void launch(Layout layout, int count, NormedRows in, long factors, int streams, int blocks) {
         Tensor rows = in.rows();
         launcher.integer(count)
                 .tensor(rows)

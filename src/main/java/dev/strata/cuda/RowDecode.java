@@ -244,9 +244,7 @@ final class RowDecode {
                 ? tiles
                 : Math.min(tiles, processors * Math.clamp(BYTES_OF_BLOCKS / two, 1, wide ? 2 : MOST_BLOCKS));
         launcher.launch(
-                kernel(
-                        rows > 1 ? "row_products_some_" : wide ? "row_products_wide_" : "row_products_",
-                        first.type()),
+                kernel(rows > 1 ? "row_products_some_" : wide ? "row_products_wide_" : "row_products_", first.type()),
                 blocks,
                 Math.ceilDiv(rows, DecodeShapes.ROWS),
                 1,

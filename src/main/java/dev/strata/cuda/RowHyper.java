@@ -126,8 +126,7 @@ final class RowHyper {
     }
 
     /** Products of every stream with matrices of one type, one behind the other from {@code low} on. */
-    private void sums(
-            HyperWeights weights, Tensor residual, Weight[] matrices, long low, int outputs, long factors) {
+    private void sums(HyperWeights weights, Tensor residual, Weight[] matrices, long low, int outputs, long factors) {
         int streams = weights.streams();
         Weight first = matrices[0];
         Layout layout = first(first, streams);

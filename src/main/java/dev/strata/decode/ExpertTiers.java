@@ -133,7 +133,8 @@ public final class ExpertTiers {
                         new PrefillTiming(settings.timing())));
         StreamedPass streamed = new StreamedPass(cache, blobs, scheduler, streamTable, plan, spareOffset, groupSize);
         FetchedPass fetched = own(owned, new FetchedPass(device, cache, blobs, scheduler, spareOffset, SPARE_SLOTS));
-        SharedSteps shared = own(owned, SharedSteps.create(device, cache, table, pulled, pullSlots, log, misses.tailSkip()));
+        SharedSteps shared =
+                own(owned, SharedSteps.create(device, cache, table, pulled, pullSlots, log, misses.tailSkip()));
         PromptShare prompts = null;
         Supplier<ExpertWorkers> workers = misses.workers();
         if (workers != null && source.arena() != null && cache.slots() < layout.totalExperts()) {
@@ -319,13 +320,7 @@ public final class ExpertTiers {
                     : StagerSizing.Source.FILE;
         }
         return new StagerSizing.Case(
-                unpinned,
-                inRam,
-                from,
-                settings.fused(),
-                settings.cpus(),
-                bufferBytes(source),
-                slots);
+                unpinned, inRam, from, settings.fused(), settings.cpus(), bufferBytes(source), slots);
     }
 
     /** A buffer takes a blob the way its source reads it, from a page's start on. */

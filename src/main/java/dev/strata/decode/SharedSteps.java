@@ -84,7 +84,13 @@ final class SharedSteps implements AutoCloseable {
      * @param tailSkip rank from which on missed experts are left out; 0: none are
      */
     static SharedSteps create(
-            Device device, SlotCache cache, ResidencyTable table, Buffer spare, int spares, UsageLog log, int tailSkip) {
+            Device device,
+            SlotCache cache,
+            ResidencyTable table,
+            Buffer spare,
+            int spares,
+            UsageLog log,
+            int tailSkip) {
         List<AutoCloseable> owned = new ArrayList<>();
         try {
             ResidencyTable planned = own(owned, ResidencyTable.create(device, cache.layout(), "planned experts"));

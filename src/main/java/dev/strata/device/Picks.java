@@ -71,8 +71,7 @@ public final class Picks {
     }
 
     /** Writes a row of settings to place {@code row} of {@code target}. */
-    public static void set(
-            MemorySegment target, int row, float inverseTemperature, float uniform, boolean candidates) {
+    public static void set(MemorySegment target, int row, float inverseTemperature, float uniform, boolean candidates) {
         target.setAtIndex(JAVA_FLOAT, (long) row * SETTINGS, inverseTemperature);
         target.setAtIndex(JAVA_FLOAT, (long) row * SETTINGS + 1, uniform);
         target.setAtIndex(JAVA_FLOAT, (long) row * SETTINGS + 2, candidates ? 1 : 0);

@@ -71,8 +71,7 @@ final class ArenaPins implements AutoCloseable {
     }
 
     private PinSetting setting() {
-        return PinSetting.parse(
-                options.variables().text(Variable.ARENA_PIN_GIB).orElse(null));
+        return PinSetting.parse(options.variables().text(Variable.ARENA_PIN_GIB).orElse(null));
     }
 
     private Order order(ArenaLayout arena, PinSetting setting, boolean whole) {

@@ -102,8 +102,8 @@ final class EngineParts implements AutoCloseable {
         Delivery delivery = new Delivery();
         Passes passes = new Passes(model, logitRows);
         SequenceStore store = new SequenceStore(model, recurrent, checkpoints(model, options), options.parallel());
-        Outcomes outcomes = new Outcomes(
-                text, delivery, model.meanwhile(delivery::flush), counters, settings.experts());
+        Outcomes outcomes =
+                new Outcomes(text, delivery, model.meanwhile(delivery::flush), counters, settings.experts());
         Drafting drafting = new Drafting(model, passes, speculation, MOST_DRAFTING);
         Stops stops = new Stops(recurrent, options.checkpointEvery(), chunk);
         Reading reading = new Reading(passes, store, outcomes, drafting, counters, scratch, text, stops, chunk, alone);
@@ -130,7 +130,17 @@ final class EngineParts implements AutoCloseable {
                 () -> onStuck.accept("one step took more than " + settings.watchdogNanos() / 1_000_000_000 + " s"));
         SlotFolder folder = settings.slotFolder();
         SlotFiles slotFiles = folder == null ? null : new SlotFiles(folder, model, loop, store);
-        return new EngineParts(options, scratch, counters, delivery, passes, store, loop, watchdog, slotFiles, new PromptNotices(model, chunk));
+        return new EngineParts(
+                options,
+                scratch,
+                counters,
+                delivery,
+                passes,
+                store,
+                loop,
+                watchdog,
+                slotFiles,
+                new PromptNotices(model, chunk));
     }
 
     /** Whether states of a text are more than its keys and values. */

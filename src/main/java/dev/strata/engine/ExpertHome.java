@@ -158,11 +158,7 @@ final class ExpertHome implements AutoCloseable {
 
     /** The processor computes experts where they lie; those that lie in RAM follow their use. */
     private static Loaded besideProcessor(
-            ModelFiles files,
-            Backend backend,
-            Options options,
-            ModelOptions room,
-            @Nullable NgramTable table) {
+            ModelFiles files, Backend backend, Options options, ModelOptions room, @Nullable NgramTable table) {
         ExpertSource source = ExpertSources.open(files, options, false);
         try {
             return besideProcessor(files, backend, options, room, source, table);

@@ -46,7 +46,13 @@ public final class FileTierBenchmark {
      * @param readers requests at the same time when the drive alone is measured
      */
     public FileTierBenchmark(
-            Options options, long budgetGib, int prompt, int answers, int answerTokens, long ceilingBytes, int readers) {
+            Options options,
+            long budgetGib,
+            int prompt,
+            int answers,
+            int answerTokens,
+            long ceilingBytes,
+            int readers) {
         this.options = options;
         this.budgetGib = budgetGib;
         this.prompt = prompt;

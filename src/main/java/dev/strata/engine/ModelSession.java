@@ -66,13 +66,12 @@ public final class ModelSession implements AutoCloseable {
                 EngineOptions engine =
                         options.engine().withChunk(TierSettings.chunk(options, Backends.device(backend)));
                 NgramTable table = ngramTable(files, options);
-                ExpertHome.Loaded loaded =
-                        ExpertHome.load(
-                                files,
-                                backend,
-                                options,
-                                room(engine, config, context).withHiddenNorm(TierSettings.hiddenNorm(options)),
-                                table);
+                ExpertHome.Loaded loaded = ExpertHome.load(
+                        files,
+                        backend,
+                        options,
+                        room(engine, config, context).withHiddenNorm(TierSettings.hiddenNorm(options)),
+                        table);
                 return new ModelSession(
                         files,
                         backend,

@@ -44,7 +44,8 @@ final class StepsAhead {
     boolean run(List<Part> parts, boolean calm) {
         boolean runs = running();
         boolean whole = !runs || parts.size() == begun.size();
-        boolean next = possible && whole && calm && inARow < MOST && parts.stream().allMatch(StepsAhead::goesOn);
+        boolean next =
+                possible && whole && calm && inARow < MOST && parts.stream().allMatch(StepsAhead::goesOn);
         if (!runs && !next) {
             inARow = 0;
             return false;

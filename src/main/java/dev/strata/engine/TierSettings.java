@@ -105,7 +105,10 @@ final class TierSettings {
 
     /** How the draft layer norms several streams. */
     static HiddenNorm hiddenNorm(Options options) {
-        return options.variables().text(Variable.MTP_HIDDEN_NORM).filter("stream"::equals).isPresent()
+        return options.variables()
+                        .text(Variable.MTP_HIDDEN_NORM)
+                        .filter("stream"::equals)
+                        .isPresent()
                 ? HiddenNorm.PER_STREAM
                 : HiddenNorm.WHOLE;
     }

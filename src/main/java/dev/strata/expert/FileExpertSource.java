@@ -87,8 +87,7 @@ public final class FileExpertSource implements ExpertSource, FileReads {
     }
 
     /** @param parts null when blobs have to be whole */
-    private void read(
-            int layer, int[] experts, int count, MemorySegment[] targets, BlobParts @Nullable [] parts) {
+    private void read(int layer, int[] experts, int count, MemorySegment[] targets, BlobParts @Nullable [] parts) {
         BlobSlices blobs = layers.get(layer);
         BlobSlices.Maker maker = blobs.maker();
         if (maker != null) {

@@ -48,7 +48,8 @@ record Scatter(MemorySegment[] targets, List<Edge> edges) {
             at = last;
             if (part.to() > last) {
                 long tail = part.to() - last;
-                edges.add(new Edge(scratch.asSlice(used, tail), part.target(), part.targetOffset() + last - part.from()));
+                edges.add(
+                        new Edge(scratch.asSlice(used, tail), part.target(), part.targetOffset() + last - part.from()));
             }
         }
         long end = request.offset() + request.bytes();

@@ -13,12 +13,7 @@ import java.util.Map;
  * @param letters starts of the rules for one character of a JSON string, escapes included
  */
 record Automaton(
-        int start,
-        int[][] ranges,
-        int[][] empty,
-        int[][] calls,
-        boolean[] ends,
-        Map<Integer, LetterClasses> letters) {
+        int start, int[][] ranges, int[][] empty, int[][] calls, boolean[] ends, Map<Integer, LetterClasses> letters) {
     int size() {
         return ranges.length;
     }

@@ -137,8 +137,7 @@ final class StringTokens {
     }
 
     /** The mask of a string that goes on and ends in one way whatever its length. */
-    private long[] whole(
-            GrammarMachine machine, GrammarMachine.State behind, LetterClasses letter, Allowed tokens) {
+    private long[] whole(GrammarMachine machine, GrammarMachine.State behind, LetterClasses letter, Allowed tokens) {
         boolean any = letter.equals(LetterClasses.ANYTHING);
         long[] known = any ? behind.masks().before : null;
         if (known == null) {

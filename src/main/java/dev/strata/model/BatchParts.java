@@ -60,12 +60,7 @@ final class BatchParts {
             Batch.Segment segment = batch.segments().get(s);
             int skipped = segment.rows() - 1;
             segments.add(new Batch.Segment(
-                    s,
-                    1,
-                    segment.past() + skipped,
-                    segment.pages(),
-                    segment.slot(),
-                    history(batch, segment, skipped)));
+                    s, 1, segment.past() + skipped, segment.pages(), segment.slot(), history(batch, segment, skipped)));
         }
         return new Batch(select(batch.tokens(), rows), segments, false);
     }

@@ -39,8 +39,7 @@ final class Drafts {
         this.head = head;
         this.trunk = trunk;
         this.source = workspace.tensor("draft source", DraftLayer.rows(workspace), trunk.columns());
-        this.lastStates =
-                workspace.tensor("last draft states", DraftedTokens.MOST_SEGMENTS, trunk.columns());
+        this.lastStates = workspace.tensor("last draft states", DraftedTokens.MOST_SEGMENTS, trunk.columns());
         this.found = workspace.tensor("drafts", DraftedTokens.WORDS, 1);
     }
 

@@ -111,7 +111,12 @@ public final class ModelLoader {
         DraftLayer draft =
                 hyper == null ? new PlainDraft(factory, embedding) : new WideDraft(factory, hyper, embedding);
         return new LoadedModel(
-                files, factory, closer, trunk, head, new Drafts(workspace, draft, draftHead(factory, head), trunkState));
+                files,
+                factory,
+                closer,
+                trunk,
+                head,
+                new Drafts(workspace, draft, draftHead(factory, head), trunkState));
     }
 
     private static @Nullable NgramBlock ngram(

@@ -41,6 +41,7 @@ final class NgramAhead implements AutoCloseable {
     private boolean inPass;
     /** Rows of the passes that texts are read by. */
     private int usual;
+
     private boolean closed;
 
     /**
@@ -48,8 +49,7 @@ final class NgramAhead implements AutoCloseable {
      * @param mostRows rows of the largest pass
      * @param allocate memory for so many rows and {@value #SLACK} more; asked once, when the first rows are read
      */
-    NgramAhead(
-            NgramTable table, NgramRows rows, int leastRows, int mostRows, Supplier<MemorySegment> allocate) {
+    NgramAhead(NgramTable table, NgramRows rows, int leastRows, int mostRows, Supplier<MemorySegment> allocate) {
         this.table = table;
         this.rows = rows;
         this.leastRows = leastRows;
@@ -72,8 +72,7 @@ final class NgramAhead implements AutoCloseable {
      *
      * @param tokens the text whose positions {@code from} to {@code to} they are; null: those of one pass
      */
-    private record Read(
-            int @Nullable [] tokens, int from, int to, Future<?> done) {}
+    private record Read(int @Nullable [] tokens, int from, int to, Future<?> done) {}
 
     /** The first {@code count} tokens of a text are known, whose turn will come; any thread. */
     synchronized void request(int[] tokens, int count) {
@@ -199,9 +198,7 @@ final class NgramAhead implements AutoCloseable {
         Text text = goingOn(current, next);
         current = text;
         Read now = read;
-        boolean enough = now != null
-                && now.tokens == text.tokens
-                && now.to >= text.reach;
+        boolean enough = now != null && now.tokens == text.tokens && now.to >= text.reach;
         if (!enough && !closed) {
             begin(text);
         }

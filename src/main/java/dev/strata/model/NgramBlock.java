@@ -79,7 +79,11 @@ final class NgramBlock {
                 ngram.columns(),
                 weights.arena().allocate(rowBytes * Math.min(most, LEAST_AHEAD), 64),
                 new NgramAhead(
-                        table, rows, LEAST_AHEAD, most, () -> weights.arena().allocate(rowBytes * (most + NgramAhead.SLACK), 64)));
+                        table,
+                        rows,
+                        LEAST_AHEAD,
+                        most,
+                        () -> weights.arena().allocate(rowBytes * (most + NgramAhead.SLACK), 64)));
     }
 
     /**

@@ -140,8 +140,7 @@ public final class NgramTables {
     }
 
     /** The mapped table, with a warning when it is large and its spinning drive gives rows slowly. */
-    private static NgramTable checked(
-            ModelFiles files, List<TensorEntry> tensors, RowFormat format, int rowsPerToken) {
+    private static NgramTable checked(ModelFiles files, List<TensorEntry> tensors, RowFormat format, int rowsPerToken) {
         Optional<Boolean> rotational = Drives.isRotational(tensors.getFirst().file());
         if (!files.makesTensors() && RowDrive.isDoubtful(rotational, bytes(tensors))) {
             RowDrive drive = measure(tensors.getFirst());

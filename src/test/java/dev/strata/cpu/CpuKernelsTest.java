@@ -44,9 +44,7 @@ class CpuKernelsTest {
             if (flags.containsAll(List.of("avx512f", "avx512bw", "avx512vl", "avx512dq"))) {
                 expected = flags.contains("avx512_vnni") ? CpuIsa.VNNI : CpuIsa.AVX512;
                 if (expected == CpuIsa.VNNI && flags.containsAll(List.of("avx512vbmi", "gfni", "bmi2"))) {
-                    expected = flags.containsAll(List.of("amx_tile", "amx_bf16"))
-                            ? CpuIsa.AMX
-                            : CpuIsa.VBMI;
+                    expected = flags.containsAll(List.of("amx_tile", "amx_bf16")) ? CpuIsa.AMX : CpuIsa.VBMI;
                 }
             }
         }

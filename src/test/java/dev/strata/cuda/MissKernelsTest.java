@@ -67,7 +67,21 @@ class MissKernelsTest {
                         .misses()
                         .share(
                                 new MissShare(
-                                        0, layout, table, plan, CACHE, 1000, 0, 0, 0, pulls, tailSkip, notes.address(), 6, state, null),
+                                        0,
+                                        layout,
+                                        table,
+                                        plan,
+                                        CACHE,
+                                        1000,
+                                        0,
+                                        0,
+                                        0,
+                                        pulls,
+                                        tailSkip,
+                                        notes.address(),
+                                        6,
+                                        state,
+                                        null),
                                 routing,
                                 backend.tensor(2, 32, "rows"),
                                 false);

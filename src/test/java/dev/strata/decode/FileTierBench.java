@@ -175,7 +175,8 @@ final class FileTierBench {
         batches(arms);
         // Where requests are the limit.
         for (int batch : new int[] {1, 8, 1, 8}) {
-            arms.add(Arm.of("one read at a time, batch " + batch, whole, batch, 1).passes(1));
+            arms.add(Arm.of("one read at a time, batch " + batch, whole, batch, 1)
+                    .passes(1));
         }
         for (int batch : new int[] {1, 8}) {
             arms.add(Arm.of("one read at a time, small blobs, batch " + batch, small, batch, 1)
@@ -249,8 +250,7 @@ final class FileTierBench {
         List<BlobSlices> slices = arm.slices();
         try (Arena arena = Arena.ofShared();
                 FileChannel channel = FileChannel.open(file)) {
-            MemorySegment mapped =
-                    channel.map(FileChannel.MapMode.READ_ONLY, 0, arm.view ? whole.bytes() : 1, arena);
+            MemorySegment mapped = channel.map(FileChannel.MapMode.READ_ONLY, 0, arm.view ? whole.bytes() : 1, arena);
             if (arm.view) {
                 mapped.get(java.lang.foreign.ValueLayout.JAVA_BYTE, 0);
             }

@@ -68,7 +68,8 @@ class LookAheadPlacementTest {
             TieredExpertSource source = TieredExpertSource.file(ahead);
             try (DevicePlacement placement = ExpertTiers.place(
                             device, source, PinnedRanges.none(model), ExpertProfile.even(model), settings);
-                    FakePass pass = new FakePass(device, new Guessing(placement, model.layers()), model.layers(), 6, 64)) {
+                    FakePass pass =
+                            new FakePass(device, new Guessing(placement, model.layers()), model.layers(), 6, 64)) {
                 assertTrue(placement.readsAhead());
                 SplittableRandom random = new SplittableRandom(6);
                 for (int step = 0; step < steps; step++) {

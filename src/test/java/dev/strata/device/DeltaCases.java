@@ -96,7 +96,9 @@ final class DeltaCases {
                 run.state().slots().copy(0, 2);
                 OpFixture.move(run.state().slots(), 1, 3);
                 Batch next = new Batch(
-                        new int[2 + 2], List.of(OpFixture.segment(0, 2, past, 2), OpFixture.segment(2, 2, 6, 3)), false);
+                        new int[2 + 2],
+                        List.of(OpFixture.segment(0, 2, past, 2), OpFixture.segment(2, 2, 6, 3)),
+                        false);
                 tried[0] = run.pass(next);
                 return tried;
             }

@@ -184,11 +184,19 @@ final class FusedCases {
     }
 
     private static OpCase inject(int rows, QuantType type, int outputs, int columns) {
-        return new OpCase(PREFIX + "product of " + rows + " rows of " + columns + " into streams of " + outputs, Kind.PRODUCT, f -> {
-            Residual into = new Residual(f.input(rows, 4 * outputs), f.input(rows, 4));
-            f.ops().matmulInto(f.weight(type, outputs, columns, 0.4f), f.input(rows, columns), f.output(rows, outputs), into);
-            return new float[][] {f.read(into.rows())};
-        });
+        return new OpCase(
+                PREFIX + "product of " + rows + " rows of " + columns + " into streams of " + outputs,
+                Kind.PRODUCT,
+                f -> {
+                    Residual into = new Residual(f.input(rows, 4 * outputs), f.input(rows, 4));
+                    f.ops()
+                            .matmulInto(
+                                    f.weight(type, outputs, columns, 0.4f),
+                                    f.input(rows, columns),
+                                    f.output(rows, outputs),
+                                    into);
+                    return new float[][] {f.read(into.rows())};
+                });
     }
 
     private static OpCase hyper(int rows, int streams, QuantType type, int rank, QuantType inject) {

@@ -96,8 +96,8 @@ final class RowCases {
 
     private static OpCase lastRows(int columns) {
         return new OpCase("last rows of " + columns, Kind.EXACT, f -> {
-            List<Batch.Segment> segments =
-                    List.of(OpFixture.segment(0, 3, 5, 0), OpFixture.segment(3, 1, 0, 1), OpFixture.segment(4, 7, 2, 2));
+            List<Batch.Segment> segments = List.of(
+                    OpFixture.segment(0, 3, 5, 0), OpFixture.segment(3, 1, 0, 1), OpFixture.segment(4, 7, 2, 2));
             Batch batch = new Batch(new int[11], segments, false);
             Tensor out = f.output(3, columns);
             f.ops().lastRows(f.inputView(11, columns), batch, out);

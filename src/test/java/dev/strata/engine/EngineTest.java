@@ -73,7 +73,8 @@ class EngineTest {
                 fixture.engine.generate(request(prompt(prompt), 2), answer);
                 answers.add(answer);
             }
-            assertEquals(List.of(128, 50, 228), fixture.model.requested, "beside the first one's pass; repeated text waits");
+            assertEquals(
+                    List.of(128, 50, 228), fixture.model.requested, "beside the first one's pass; repeated text waits");
             goOn.countDown();
             answers.forEach(Collector::awaitEnd);
         }
@@ -86,7 +87,8 @@ class EngineTest {
         builder.every = 64;
         try (EngineFixture fixture = builder.start()) {
             int[] prompt = tokens(300, 3);
-            assertEquals(expected(prompt, 5), fixture.run(request(prompt(prompt), 5)).text());
+            assertEquals(
+                    expected(prompt, 5), fixture.run(request(prompt(prompt), 5)).text());
             assertEquals(
                     List.of(128, 128, 43, 1),
                     fixture.model.passes.stream().limit(4).map(Batch::rows).toList());

@@ -387,7 +387,6 @@ final class FakeModel implements Model {
         return hashes;
     }
 
-
     List<Integer> rowsOfPasses() {
         List<Integer> rows = new ArrayList<>();
         for (Batch pass : passes) {

@@ -25,7 +25,9 @@ final class GoldenRounds {
 
     record Result(List<Round> rounds) {
         Round bestRound() {
-            return rounds.stream().min(Comparator.comparingDouble(Round::millis)).orElseThrow();
+            return rounds.stream()
+                    .min(Comparator.comparingDouble(Round::millis))
+                    .orElseThrow();
         }
     }
 
@@ -38,8 +40,8 @@ final class GoldenRounds {
     static Result run(Path model, Path golden, EngineOptions options, int rounds) throws IOException {
         JsonNode conversations = new ObjectMapper().readTree(golden.toFile());
         List<Round> done = new ArrayList<>();
-        try (Engine engine = EngineLoader.load(
-                new Options(model, List.of(), options, Variables.defaults()), () -> {})) {
+        try (Engine engine =
+                EngineLoader.load(new Options(model, List.of(), options, Variables.defaults()), () -> {})) {
             long tokens = 0;
             long passes = 0;
             for (int i = 0; i < rounds; i++) {

@@ -46,8 +46,8 @@ public final class StepBenchmark {
                 0,
                 EngineOptions.Speculation.OFF,
                 false);
-        try (ModelSession session = ModelSession.open(
-                new Options(Path.of(arguments[0]), List.of(), options, Variables.defaults()))) {
+        try (ModelSession session =
+                ModelSession.open(new Options(Path.of(arguments[0]), List.of(), options, Variables.defaults()))) {
             System.out.println(session.backend().description());
             StepBenchmark benchmark = new StepBenchmark(session.model());
             for (int round = 0; round < 3; round++) {

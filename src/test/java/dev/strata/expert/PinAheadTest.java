@@ -70,8 +70,7 @@ class PinAheadTest {
                 // Another reader may already be at a higher layer, of which it has written nothing.
                 far.addAndGet(registered > highest.get() + 1 + readers ? 1 : 0);
             });
-            PinAhead ahead = PinAhead.start(
-                    device, arena, PinPlan.wholeLayers(LAYOUT, ALL), ALL, NONE_RESIDENT);
+            PinAhead ahead = PinAhead.start(device, arena, PinPlan.wholeLayers(LAYOUT, ALL), ALL, NONE_RESIDENT);
             ArenaLoader.fill(source, arena, readers, LoadProgress.NONE, ahead);
             PinnedRanges pinned = ahead.finish();
             assertEquals(0, early.get(), "blobs written before their layer was registered");
@@ -92,8 +91,7 @@ class PinAheadTest {
             try (FakeDevice device = FakeDevice.threaded(0);
                     ExpertArena arena = ExpertArena.allocate(LAYOUT)) {
                 device.faults().failFrom(FakeCall.Kind.REGISTER, refused);
-                PinAhead ahead = PinAhead.start(
-                        device, arena, PinPlan.wholeLayers(LAYOUT, ALL), ALL, NONE_RESIDENT);
+                PinAhead ahead = PinAhead.start(device, arena, PinPlan.wholeLayers(LAYOUT, ALL), ALL, NONE_RESIDENT);
                 ArenaLoader.fill(new PatternSource(LAYOUT), arena, 2, LoadProgress.NONE, ahead);
                 PinnedRanges pinned = ahead.finish();
                 assertEquals(refused, pinned.count());
@@ -118,8 +116,7 @@ class PinAheadTest {
                         throw new IllegalStateException("the drive is gone");
                     }
                 });
-                PinAhead ahead = PinAhead.start(
-                        device, arena, PinPlan.wholeLayers(LAYOUT, ALL), ALL, NONE_RESIDENT);
+                PinAhead ahead = PinAhead.start(device, arena, PinPlan.wholeLayers(LAYOUT, ALL), ALL, NONE_RESIDENT);
                 assertThrows(
                         IllegalStateException.class,
                         () -> ArenaLoader.fill(source, arena, 1, LoadProgress.NONE, ahead));

@@ -1,6 +1,5 @@
 package dev.strata.model;
 
-
 import dev.strata.device.Batch;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

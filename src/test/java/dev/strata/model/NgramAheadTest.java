@@ -116,7 +116,8 @@ class NgramAheadTest {
         pass(same, 8, 8);
         pass(same, 16, 4);
         ahead.close();
-        assertEquals(List.of(8, 8, 4), table.reads(), "each pass's rows once, those of the first before it was expected");
+        assertEquals(
+                List.of(8, 8, 4), table.reads(), "each pass's rows once, those of the first before it was expected");
         assertTrue(table.waited > 0);
     }
 

@@ -71,8 +71,7 @@ final class ResponsesTest {
                 assertEquals(lines[0], "event: " + data.get("type").asText());
                 assertEquals(i, data.get("sequence_number").asInt());
                 if (data.has("delta")) {
-                    texts.merge(
-                            data.get("item_id").asText(), data.get("delta").asText(), String::concat);
+                    texts.merge(data.get("item_id").asText(), data.get("delta").asText(), String::concat);
                     assertEquals(lines[0].contains("output_text"), data.has("logprobs"));
                     assertEquals(!lines[0].contains("arguments"), data.has("content_index"));
                 }
@@ -108,8 +107,7 @@ final class ResponsesTest {
             assertEquals("Hello", last.at("/output/1/content/0/text").asText());
             for (String text : List.of("/output/0/content/0/text", "/output/1/content/0/text", "/output/2/arguments")) {
                 JsonNode item = last.at(text.substring(0, "/output/0".length()));
-                assertEquals(
-                        last.at(text).asText(), texts.get(item.get("id").asText()));
+                assertEquals(last.at(text).asText(), texts.get(item.get("id").asText()));
             }
         }
     }

@@ -60,7 +60,8 @@ final class ServerOverhead {
         Costs bare = costs("bare", load, seconds / 2);
         Costs server = costs("serve", load, seconds);
         Cost own = server.own();
-        boolean good = own.micros() < load.goalMicros() && own.errors() + server.waking().errors() == 0;
+        boolean good = own.micros() < load.goalMicros()
+                && own.errors() + server.waking().errors() == 0;
         System.out.printf(
                 Locale.ROOT,
                 "%s server overhead at %d stream(s): %.1f us of processor time a token (goal %.0f; event loops %.1f, handing over %.1f, "

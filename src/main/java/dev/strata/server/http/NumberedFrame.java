@@ -20,7 +20,6 @@ public record NumberedFrame(byte[] before, TextFrame rest) {
         int at = before.indexOf(mark);
         return new NumberedFrame(
                 before.substring(0, at).getBytes(StandardCharsets.UTF_8),
-                new TextFrame(
-                        before.substring(at + mark.length()).getBytes(StandardCharsets.UTF_8), whole.after()));
+                new TextFrame(before.substring(at + mark.length()).getBytes(StandardCharsets.UTF_8), whole.after()));
     }
 }

@@ -16,8 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /** {@code POST /v1/chat/completions}. */
 public final class ChatEndpoint implements Endpoint {
-    private static final Map<String, String> FIELDS =
-            Map.of("prompt", "messages");
+    private static final Map<String, String> FIELDS = Map.of("prompt", "messages");
 
     private final Generations generations;
     private final @Nullable Duration timeout;

@@ -62,8 +62,7 @@ abstract class ChunkStream implements EventWriter {
      * @param key names the shape within this choice
      * @param entry gives the only one of {@code choices} around a text
      */
-    final void sendText(
-            int choice, String key, String text, Function<String, Map<String, @Nullable Object>> entry) {
+    final void sendText(int choice, String key, String text, Function<String, Map<String, @Nullable Object>> entry) {
         TextFrame frame = last;
         if (frame == null || lastChoice != choice || !lastKey.equals(key)) {
             frame = frame(choice, key, entry);

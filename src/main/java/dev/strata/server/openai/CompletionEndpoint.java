@@ -19,8 +19,7 @@ import org.jspecify.annotations.Nullable;
 
 /** {@code POST /v1/completions}. */
 public final class CompletionEndpoint implements Endpoint {
-    private static final Map<String, String> FIELDS =
-            Map.of("messages", "prompt");
+    private static final Map<String, String> FIELDS = Map.of("messages", "prompt");
 
     private final Generations generations;
     private final @Nullable Duration timeout;

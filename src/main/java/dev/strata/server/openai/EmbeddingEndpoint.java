@@ -18,8 +18,7 @@ import java.util.Map;
 public final class EmbeddingEndpoint implements Endpoint {
     private static final int MAX_INPUTS = 2048;
 
-    private static final Map<String, String> FIELDS =
-            Map.of("prompt", "input", "messages", "input");
+    private static final Map<String, String> FIELDS = Map.of("prompt", "input", "messages", "input");
 
     private final Generations generations;
 

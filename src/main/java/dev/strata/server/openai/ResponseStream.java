@@ -67,8 +67,7 @@ final class ResponseStream implements EventWriter, ResponseOutput.Steps {
     }
 
     @Override
-    public void piece(
-            String item, String type, Function<String, Map<String, @Nullable Object>> members, String text) {
+    public void piece(String item, String type, Function<String, Map<String, @Nullable Object>> members, String text) {
         NumberedFrame around = frame;
         if (around == null || !framed.equals(item)) {
             around = NumberedFrame.of(type, (number, mark) -> whole(type, number, members.apply(mark)));

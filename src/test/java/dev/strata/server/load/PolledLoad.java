@@ -86,7 +86,8 @@ public final class PolledLoad {
         boolean advance() {
             try {
                 while (channel.read(memory.clear()) > 0) {
-                    String more = StandardCharsets.ISO_8859_1.decode(memory.flip()).toString();
+                    String more =
+                            StandardCharsets.ISO_8859_1.decode(memory.flip()).toString();
                     for (int i = 0; i < more.length(); i++) {
                         if (more.charAt(i) != '\n') {
                             line.append(more.charAt(i));
@@ -106,7 +107,8 @@ public final class PolledLoad {
         }
 
         private boolean ends(String text) throws IOException {
-            if (text.startsWith("HTTP/1.1 ") && !text.startsWith("HTTP/1.1 200") || text.startsWith("data: {\"error\"")) {
+            if (text.startsWith("HTTP/1.1 ") && !text.startsWith("HTTP/1.1 200")
+                    || text.startsWith("data: {\"error\"")) {
                 throw new IOException(text);
             }
             if (text.equals("data: [DONE]")) {
