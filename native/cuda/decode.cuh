@@ -480,11 +480,11 @@ struct Bytes {
             second = (word & 0xf0f0f0f0u) ^ 0x80808080u;
             return s;
         } else {
-            static_assert(T::BIAS == 128 || T::BIAS == 32 || T::BIAS == 0, "bytes around another middle");
+            static_assert(T::BIAS == 128 || T::BIAS == 32 || T::BIAS == 16 || T::BIAS == 0, "bytes around another middle");
             Scale s = T::bytes(row, group, quarter, first, second);
-            if constexpr (T::BIAS == 32) {  // bytes below 64: no carries
-                first += 0x60606060u;
-                second += 0x60606060u;
+            if constexpr (SIGNED && T::BIAS < 128) {  // bytes below 2 * BIAS: no carries
+                first += 0x01010101u * (128 - T::BIAS);
+                second += 0x01010101u * (128 - T::BIAS);
             }
             if constexpr (SIGNED) {
                 first ^= 0x80808080u;

@@ -6,7 +6,7 @@
 // weight = scale * value + offset. Block layouts are those of GGUF; all eight elements of a quarter share scale and offset.
 // Types whose plain values fit a byte give them as such by `bytes`: value = byte - BIAS, first(q).. in `low`, second(q).. in `high`. Those of them whose
 // quarters do not share one scale have one for quarters 0 and 1 and one for quarters 2 and 3: `halves`.
-// Addresses are multiples of 2 (MXFP4: 1; NVFP4 and the K types with 4-byte fields: 4).
+// Addresses are multiples of 2 (MXFP4: 1; NVFP4, Q4_1, Q5_1 and the K types with 4-byte fields: 4).
 #pragma once
 
 #include "strata.cuh"
@@ -187,6 +187,48 @@ struct TypeQ4_0 : InHalves, FromBytes<TypeQ4_0> {
         low = q & 0x0f0f0f0fu;
         high = q >> 4 & 0x0f0f0f0fu;
         return s;
+    }
+};
+
+// 32 elements in 20 bytes: f16 d, m; q[16].
+struct TypeQ4_1 : InHalves, FromBytes<TypeQ4_1> {
+    static const bool PLAIN = false, EVEN = true, OFFSET = true;
+    static const int BIAS = 0;
+    STRATA_INLINE_MEMBER Scale bytes(const u8* row, int group, int quarter, u32& low, u32& high) {
+        const u8* b = row + (long long)20 * group;
+        u32 q = read_u32(b + 4 + 4 * quarter), both = read_u32(b);
+        low = q & 0x0f0f0f0fu;
+        high = q >> 4 & 0x0f0f0f0fu;
+        return Scale{from_half((u16)both), from_half((u16)(both >> 16))};
+    }
+};
+
+// The lowest four bits, each as the fifth bit of a byte.
+STRATA_INLINE u32 fifth_bits(u32 bits) { return ((bits & 15u) * 0x00204081u & 0x01010101u) << 4; }
+
+// 32 elements in 22 bytes: f16 d; u32 h (the fifth bits, in the order of the elements); q[16].
+struct TypeQ5_0 : InHalves, FromBytes<TypeQ5_0> {
+    static const bool PLAIN = false, EVEN = true, OFFSET = false;
+    static const int BIAS = 16;
+    STRATA_INLINE_MEMBER Scale bytes(const u8* row, int group, int quarter, u32& low, u32& high) {
+        const u8* b = row + (long long)22 * group;
+        u32 q = read_u32_of_halves(b + 6 + 4 * quarter), h = read_u32_of_halves(b + 2) >> (4 * quarter);
+        low = (q & 0x0f0f0f0fu) | fifth_bits(h);
+        high = (q >> 4 & 0x0f0f0f0fu) | fifth_bits(h >> 16);
+        return Scale{from_half((u16)read_u16(b)), 0.0f};
+    }
+};
+
+// 32 elements in 24 bytes: f16 d, m; u32 h; q[16].
+struct TypeQ5_1 : InHalves, FromBytes<TypeQ5_1> {
+    static const bool PLAIN = false, EVEN = true, OFFSET = true;
+    static const int BIAS = 0;
+    STRATA_INLINE_MEMBER Scale bytes(const u8* row, int group, int quarter, u32& low, u32& high) {
+        const u8* b = row + (long long)24 * group;
+        u32 q = read_u32(b + 8 + 4 * quarter), h = read_u32(b + 4) >> (4 * quarter), both = read_u32(b);
+        low = (q & 0x0f0f0f0fu) | fifth_bits(h);
+        high = (q >> 4 & 0x0f0f0f0fu) | fifth_bits(h >> 16);
+        return Scale{from_half((u16)both), from_half((u16)(both >> 16))};
     }
 };
 
@@ -384,4 +426,5 @@ struct TypeIq3S : InOrder {
 #define EACH_STORED_TYPE(M)                                                                                          \
     M(f32, TypeF32) M(f16, TypeF16) M(bf16, TypeBf16) M(q8_0, TypeQ8_0) M(q4_0, TypeQ4_0) M(iq4_nl, TypeIq4Nl)        \
     M(mxfp4, TypeMxfp4) M(nvfp4, TypeNvfp4) M(q4_k, TypeQ4_K) M(q5_k, TypeQ5_K) M(q6_k, TypeQ6_K)                     \
-    M(iq4_xs, TypeIq4Xs) M(q2_0, TypeQ2_0) M(iq2_xs, TypeIq2Xs) M(iq3_xxs, TypeIq3Xxs) M(iq3_s, TypeIq3S)
+    M(iq4_xs, TypeIq4Xs) M(q2_0, TypeQ2_0) M(iq2_xs, TypeIq2Xs) M(iq3_xxs, TypeIq3Xxs) M(iq3_s, TypeIq3S)          \
+    M(q4_1, TypeQ4_1) M(q5_0, TypeQ5_0) M(q5_1, TypeQ5_1)

@@ -53,13 +53,16 @@ final class DecodeShapes {
 
     /** Whether a type's weights have an offset, for which sums of activations are needed. */
     static boolean hasOffset(QuantType type) {
-        return type == QuantType.Q4_K || type == QuantType.Q5_K;
+        return switch (type) {
+            case Q4_1, Q5_1, Q4_K, Q5_K -> true;
+            default -> false;
+        };
     }
 
     /** Whether products with a type are made of bytes, exactly: the rule of decode.cuh. */
     static boolean exact(QuantType type) {
         return switch (type) {
-            case Q8_0, Q4_0, IQ4_NL, MXFP4, Q4_K, Q5_K, IQ4_XS -> true;
+            case Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, IQ4_NL, MXFP4, Q4_K, Q5_K, IQ4_XS -> true;
             default -> false;
         };
     }

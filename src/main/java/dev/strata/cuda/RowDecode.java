@@ -84,7 +84,7 @@ final class RowDecode {
     private static boolean beside(QuantType type, QuantType shared) {
         return type == shared
                 || switch (type) {
-                    case Q4_0, IQ4_NL, Q4_K, Q5_K, Q6_K, IQ4_XS, Q2_0, IQ2_XS, IQ3_XXS, IQ3_S ->
+                    case Q4_0, Q4_1, Q5_0, Q5_1, IQ4_NL, Q4_K, Q5_K, Q6_K, IQ4_XS, Q2_0, IQ2_XS, IQ3_XXS, IQ3_S ->
                         shared == QuantType.Q8_0;
                     case MXFP4, NVFP4 -> shared == QuantType.Q8_0 || shared == QuantType.BF16;
                     default -> false;

@@ -31,7 +31,10 @@ final class StoredTypes {
             QuantType.Q2_0,
             QuantType.IQ2_XS,
             QuantType.IQ3_XXS,
-            QuantType.IQ3_S);
+            QuantType.IQ3_S,
+            QuantType.Q4_1,
+            QuantType.Q5_0,
+            QuantType.Q5_1);
 
     private final Map<QuantType, Entry> entries = new EnumMap<>(QuantType.class);
 

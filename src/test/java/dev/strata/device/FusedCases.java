@@ -27,7 +27,7 @@ final class FusedCases {
         cases.add(products(5, 69, true, QuantType.F16, QuantType.F32));
         cases.add(products(1, 4100, true, QuantType.F32, QuantType.BF16, QuantType.F32));
         cases.add(products(4, 8192, true, QuantType.Q8_0));
-        for (QuantType type : new QuantType[] {QuantType.Q8_0, QuantType.Q4_0, QuantType.Q4_K, QuantType.MXFP4}) {
+        for (QuantType type : new QuantType[] {QuantType.Q8_0, QuantType.Q4_0, QuantType.Q5_0, QuantType.Q4_K, QuantType.MXFP4}) {
             cases.add(products(1, 6144, type != QuantType.Q4_0, type));
         }
         for (int rows : new int[] {1, 3, 8, 12}) {
@@ -41,6 +41,8 @@ final class FusedCases {
                 cases.add(experts(type, QuantType.Q6_K, rows, QuantType.Q8_0, true));
             }
             cases.add(experts(QuantType.BF16, QuantType.BF16, rows, QuantType.BF16, false));
+            cases.add(experts(QuantType.Q4_1, QuantType.Q5_0, rows, null, false));
+            cases.add(experts(QuantType.Q5_0, QuantType.Q5_1, rows, QuantType.Q8_0, true));
         }
         for (int rows : new int[] {1, 3, 8, 11}) {
             cases.add(inject(rows, QuantType.Q8_0, 40, 96));
