@@ -27,7 +27,8 @@ final class FusedCases {
         cases.add(products(5, 69, true, QuantType.F16, QuantType.F32));
         cases.add(products(1, 4100, true, QuantType.F32, QuantType.BF16, QuantType.F32));
         cases.add(products(4, 8192, true, QuantType.Q8_0));
-        for (QuantType type : new QuantType[] {QuantType.Q8_0, QuantType.Q4_0, QuantType.Q5_0, QuantType.Q4_K, QuantType.MXFP4}) {
+        for (QuantType type :
+                new QuantType[] {QuantType.Q8_0, QuantType.Q4_0, QuantType.Q5_0, QuantType.Q4_K, QuantType.MXFP4}) {
             cases.add(products(1, 6144, type != QuantType.Q4_0, type));
         }
         for (int rows : new int[] {1, 3, 8, 12}) {
