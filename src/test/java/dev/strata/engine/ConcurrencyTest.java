@@ -49,9 +49,7 @@ class ConcurrencyTest {
         try (EngineFixture fixture = builder.start()) {
             List<Collector> answers = new ArrayList<>();
             for (int i = 0; i < 24; i++) {
-                Collector collector = new Collector();
-                fixture.engine.generate(request(prompt(tokens(5 + i * 9, i)), 30 + i), collector);
-                answers.add(collector);
+                answers.add(fixture.begin(request(prompt(tokens(5 + i * 9, i)), 30 + i)));
             }
             for (int i = 0; i < 24; i++) {
                 assertEquals(
@@ -80,23 +78,19 @@ class ConcurrencyTest {
                 for (int round = 0; round < 2; round++) {
                     List<Collector> answers = new ArrayList<>();
                     for (int i = 0; i < 7; i++) {
-                        Collector collector = new Collector();
                         int[] prompt = tokens(30 + 10 * i + 70 * round, i);
-                        var unused = fixture.engine.generate(
-                                request(prompt(prompt), 10 + 20 * i, 1, seeded(temperature, i), List.of()), collector);
-                        answers.add(collector);
+                        answers.add(fixture.begin(
+                                request(prompt(prompt), 10 + 20 * i, 1, seeded(temperature, i), List.of())));
                     }
                     answers.forEach(answer -> texts.add(answer.awaitEnd().text()));
                 }
                 // Goes on from where an answer ended.
                 int[] first = tokens(40, 9);
-                Collector shorter = new Collector();
-                var unused = fixture.engine.generate(request(prompt(first), 20, 1, seeded(0, 1), List.of()), shorter);
+                Collector shorter = fixture.begin(request(prompt(first), 20, 1, seeded(0, 1), List.of()));
                 texts.add(shorter.awaitEnd().text());
                 int[] longer = Arrays.copyOf(first, 63);
                 System.arraycopy(FakeModel.continuation(first, 20), 0, longer, 40, 20);
-                Collector next = new Collector();
-                unused = fixture.engine.generate(request(prompt(longer), 20, 1, seeded(0, 1), List.of()), next);
+                Collector next = fixture.begin(request(prompt(longer), 20, 1, seeded(0, 1), List.of()));
                 texts.add(next.awaitEnd().text());
                 assertEquals(foresees, fixture.model.begunAhead > 50, fixture.model.begunAhead + " steps ahead");
             }
@@ -117,9 +111,7 @@ class ConcurrencyTest {
         try (EngineFixture fixture = builder.start()) {
             List<Collector> answers = new ArrayList<>();
             for (int i = 0; i < 8; i++) {
-                Collector collector = new Collector();
-                fixture.engine.generate(request(prompt(tokens(60, i)), 200), collector);
-                answers.add(collector);
+                answers.add(fixture.begin(request(prompt(tokens(60, i)), 200)));
             }
             for (int i = 0; i < 8; i++) {
                 assertEquals(
@@ -154,9 +146,7 @@ class ConcurrencyTest {
     }
 
     private static Collector submit(EngineFixture fixture) {
-        Collector collector = new Collector();
-        fixture.engine.generate(request(prompt(3, 4), 2), collector);
-        return collector;
+        return fixture.begin(request(prompt(3, 4), 2));
     }
 
     private static void await(CountDownLatch latch) {
@@ -196,8 +186,7 @@ class ConcurrencyTest {
         Semaphore gate = new Semaphore(0);
         try (EngineFixture fixture = new EngineFixture.Builder().start()) {
             fixture.model.before = batch -> gate.acquireUninterruptibly();
-            Collector first = new Collector();
-            fixture.engine.generate(request(prompt(tokens(20, 1)), 30), first);
+            Collector first = fixture.begin(request(prompt(tokens(20, 1)), 30));
             Collector second = new Collector();
             fixture.engine.generate(request(prompt(tokens(20, 2)), 30), second).cancel();
             gate.release(1);
@@ -273,8 +262,7 @@ class ConcurrencyTest {
         builder.parallel = 2;
         builder.chunk = 10;
         try (EngineFixture fixture = builder.start()) {
-            Collector streaming = new Collector();
-            fixture.engine.generate(request(prompt(3), 1000), streaming);
+            Collector streaming = fixture.begin(request(prompt(3), 1000));
             streaming.awaitBegun();
             int before = fixture.model.passes.size();
             fixture.run(request(prompt(tokens(200, 1)), 1));
@@ -301,8 +289,7 @@ class ConcurrencyTest {
         try (EngineFixture fixture = builder.start()) {
             List<Collector> answers = new ArrayList<>();
             for (int i = 0; i < 3; i++) {
-                answers.add(new Collector());
-                fixture.engine.generate(request(prompt(tokens(100, i)), 300), answers.get(i));
+                answers.add(fixture.begin(request(prompt(tokens(100, i)), 300)));
             }
             answers.forEach(Collector::awaitEnd);
             Collector again = fixture.run(request(prompt(tokens(100, 1)), 300));
@@ -370,8 +357,7 @@ class ConcurrencyTest {
     @Test
     void closingCancelsWhatRuns() {
         EngineFixture fixture = new EngineFixture.Builder().start();
-        Collector running = new Collector();
-        fixture.engine.generate(request(prompt(3), 2000), running);
+        Collector running = fixture.begin(request(prompt(3), 2000));
         running.awaitBegun();
         fixture.close();
         assertEquals(FinishReason.CANCELLED, running.awaitEnd().end().reason());

@@ -48,10 +48,8 @@ class EngineFaultTest {
             Semaphore gate = new Semaphore(0);
             fixture.model.before = batch -> gate.acquireUninterruptibly();
             fixture.model.poisonedPosition = 33;
-            Collector bad = new Collector();
-            fixture.engine.generate(request(prompt(tokens(30, 1)), 50), bad);
-            Collector good = new Collector();
-            fixture.engine.generate(request(prompt(tokens(50, 2)), 50), good);
+            Collector bad = fixture.begin(request(prompt(tokens(30, 1)), 50));
+            Collector good = fixture.begin(request(prompt(tokens(50, 2)), 50));
             gate.release(10_000);
             ApiError error = bad.awaitEnd().error();
             assertEquals("bad_logits", error.code());
@@ -70,11 +68,9 @@ class EngineFaultTest {
             Semaphore gate = new Semaphore(0);
             fixture.model.before = batch -> gate.acquireUninterruptibly();
             fixture.text.constraints = () -> new Breaking(5, tooLarge);
-            Collector bad = new Collector();
-            fixture.engine.generate(request(prompt(tokens(30, 1)), 50), bad);
+            Collector bad = fixture.begin(request(prompt(tokens(30, 1)), 50));
             fixture.text.constraints = () -> null;
-            Collector good = new Collector();
-            fixture.engine.generate(request(prompt(tokens(50, 2)), 50), good);
+            Collector good = fixture.begin(request(prompt(tokens(50, 2)), 50));
             gate.release(10_000);
             ApiError error = bad.awaitEnd().error();
             assertEquals(tooLarge ? ApiError.Kind.INVALID_REQUEST : ApiError.Kind.INTERNAL, error.kind());
@@ -138,9 +134,7 @@ class EngineFaultTest {
             List<Collector> answers = new ArrayList<>();
             int[][] prompts = {tokens(40, 1), tokens(40, 2), tokens(40, 3)};
             for (int[] prompt : prompts) {
-                Collector collector = new Collector();
-                fixture.engine.generate(request(prompt(prompt), 60), collector);
-                answers.add(collector);
+                answers.add(fixture.begin(request(prompt(prompt), 60)));
             }
             int failed = 0;
             for (int i = 0; i < 3; i++) {
@@ -175,10 +169,8 @@ class EngineFaultTest {
                 gate.acquireUninterruptibly();
                 throw new StackOverflowError("injected");
             };
-            Collector running = new Collector();
-            fixture.engine.generate(request(prompt(3), 5), running);
-            Collector waiting = new Collector();
-            fixture.engine.generate(request(prompt(4), 5), waiting);
+            Collector running = fixture.begin(request(prompt(3), 5));
+            Collector waiting = fixture.begin(request(prompt(4), 5));
             gate.release();
             assertEquals("engine_dead", running.awaitEnd().error().code());
             assertEquals("engine_dead", waiting.awaitEnd().error().code());
@@ -197,8 +189,7 @@ class EngineFaultTest {
         Semaphore gate = new Semaphore(0);
         try (EngineFixture fixture = builder.start()) {
             fixture.model.before = batch -> gate.acquireUninterruptibly();
-            Collector stuck = new Collector();
-            fixture.engine.generate(request(prompt(3), 5), stuck);
+            Collector stuck = fixture.begin(request(prompt(3), 5));
             assertEquals("engine_dead", stuck.awaitEnd().error().code());
             assertEquals(InferenceService.State.DEAD, fixture.engine.state());
             gate.release(100);

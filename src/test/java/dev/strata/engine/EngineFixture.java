@@ -172,10 +172,15 @@ final class EngineFixture implements AutoCloseable {
         return new SamplingOptions(temperature, null, null, null, null, null, null, null, seed, Map.of());
     }
 
-    Collector run(GenerateRequest request) {
+    /** Hands a request over and does not wait for its answers. */
+    Collector begin(GenerateRequest request) {
         Collector collector = new Collector(request.choices());
         engine.generate(request, collector);
-        return collector.awaitEnd();
+        return collector;
+    }
+
+    Collector run(GenerateRequest request) {
+        return begin(request).awaitEnd();
     }
 
     static String expected(int[] prompt, int count) {

@@ -69,9 +69,7 @@ class EngineTest {
             alike[100] = 5 + alike[100] % 7;
             int[] repeated = Arrays.copyOf(first, 1400);
             for (int[] prompt : List.of(first, tokens(50, 2), alike, repeated)) {
-                Collector answer = new Collector();
-                fixture.engine.generate(request(prompt(prompt), 2), answer);
-                answers.add(answer);
+                answers.add(fixture.begin(request(prompt(prompt), 2)));
             }
             assertEquals(
                     List.of(128, 50, 228), fixture.model.requested, "beside the first one's pass; repeated text waits");
@@ -285,9 +283,7 @@ class EngineTest {
                     .text();
             List<Collector> crowd = new ArrayList<>();
             for (long seed : new long[] {11, 12, 11}) {
-                Collector collector = new Collector();
-                fixture.engine.generate(request(prompt(prompt), 40, 1, seeded(1, seed), List.of()), collector);
-                crowd.add(collector);
+                crowd.add(fixture.begin(request(prompt(prompt), 40, 1, seeded(1, seed), List.of())));
             }
             assertEquals(alone, crowd.get(0).awaitEnd().text());
             assertEquals(alone, crowd.get(2).awaitEnd().text());
@@ -311,10 +307,8 @@ class EngineTest {
                         .text();
             }
             try (EngineFixture fixture = builder.start()) {
-                Collector one = new Collector();
-                Collector two = new Collector();
-                fixture.engine.generate(request(prompt(prompt), 60, 1, seeded(temperature, 3), List.of()), one);
-                fixture.engine.generate(request(prompt(prompt), 60, 1, seeded(temperature, 3), List.of()), two);
+                Collector one = fixture.begin(request(prompt(prompt), 60, 1, seeded(temperature, 3), List.of()));
+                Collector two = fixture.begin(request(prompt(prompt), 60, 1, seeded(temperature, 3), List.of()));
                 assertEquals(expected, one.awaitEnd().text());
                 assertEquals(expected, two.awaitEnd().text());
                 if (layer) {
@@ -347,11 +341,9 @@ class EngineTest {
         try (EngineFixture fixture = builder.start()) {
             List<Collector> answers = new ArrayList<>();
             for (int i = 0; i < draws; i++) {
-                Collector collector = new Collector();
                 SamplingOptions seeded = new SamplingOptions(
                         bias.temperature(), bias.topK(), null, null, null, null, null, null, (long) i * 7919, Map.of());
-                fixture.engine.generate(request(prompt(prompt), 4, 1, seeded, List.of()), collector);
-                answers.add(collector);
+                answers.add(fixture.begin(request(prompt(prompt), 4, 1, seeded, List.of())));
             }
             int[] likeliest = FakeModel.continuation(prompt, 3);
             double second = 0;

@@ -154,8 +154,7 @@ class SlotFilesTest {
         builder.every = 64;
         builder.slotFolder = new SlotFolder(folder, "fake on fake", () -> new byte[SlotFile.FINGERPRINT_BYTES]);
         try (EngineFixture fixture = builder.start()) {
-            Collector collector = new Collector();
-            fixture.engine.generate(EngineFixture.request(EngineFixture.prompt(PROMPT), 1500), collector);
+            Collector collector = fixture.begin(EngineFixture.request(EngineFixture.prompt(PROMPT), 1500));
             collector.awaitBegun();
             assertEquals(150, fixture.engine.saveSlot(0, "running.bin"));
             collector.awaitEnd();
