@@ -92,12 +92,11 @@ final class Drafting {
             }
         }
         if (!following.isEmpty()) {
-            passes.follow(shifted(following), tokensBehind(following), sourceRows(following));
+            passes.follow(DraftRows.behind(following));
         }
         if (!drafting.isEmpty()) {
             float least = speculation.leastProbability();
-            DraftedTokens drafted =
-                    passes.draft(shifted(drafting), tokensBehind(drafting), sourceRows(drafting), fewest, least);
+            DraftedTokens drafted = passes.draft(DraftRows.behind(drafting), fewest, least);
             for (int i = 0; i < drafting.size(); i++) {
                 take(drafted, i, least, drafting.get(i).sequence());
             }
@@ -112,48 +111,6 @@ final class Drafting {
             count++;
         }
         sequence.draftCount = count;
-    }
-
-    /** The parts as those of a pass of their own. */
-    private static List<Part> shifted(List<Part> parts) {
-        List<Part> shifted = new ArrayList<>();
-        int rows = 0;
-        for (Part part : parts) {
-            shifted.add(new Part(part.sequence(), rows, part.rows(), part.past(), 0));
-            rows += part.rows();
-        }
-        return shifted;
-    }
-
-    /** The token behind every row. */
-    private static int[] tokensBehind(List<Part> parts) {
-        int[] tokens = new int[rows(parts)];
-        int row = 0;
-        for (Part part : parts) {
-            System.arraycopy(part.sequence().tokens(), part.past() + 1, tokens, row, part.rows());
-            row += part.rows();
-        }
-        return tokens;
-    }
-
-    /** Where the rows were in the last pass. */
-    private static int[] sourceRows(List<Part> parts) {
-        int[] rows = new int[rows(parts)];
-        int row = 0;
-        for (Part part : parts) {
-            for (int i = 0; i < part.rows(); i++) {
-                rows[row++] = part.firstRow() + i;
-            }
-        }
-        return rows;
-    }
-
-    private static int rows(List<Part> parts) {
-        int rows = 0;
-        for (Part part : parts) {
-            rows += part.rows();
-        }
-        return rows;
     }
 
     private static boolean wants(Sequence sequence) {

@@ -152,16 +152,21 @@ final class Passes implements AutoCloseable {
         return batch;
     }
 
-    /** Shows the draft layer the tokens that follow the source rows, which have the parts' positions. */
-    void follow(List<Part> parts, int[] tokens, int[] sourceRows) {
+    /** Shows the draft layer the tokens that follow the trunk's rows. */
+    void follow(DraftRows rows) {
         picked = false;
-        model.draft(new Batch(tokens, segments(parts), false), sourceRows, NO_ROWS, MemorySegment.NULL);
+        model.draft(
+                new Batch(rows.tokens(), segments(rows.parts()), false),
+                rows.sourceRows(),
+                NO_ROWS,
+                MemorySegment.NULL);
     }
 
     /** As {@link #follow}, and makes {@code most} drafts for every part, fewer when none is as likely as {@code least}. */
-    DraftedTokens draft(List<Part> parts, int[] tokens, int[] sourceRows, int most, float least) {
+    DraftedTokens draft(DraftRows rows, int most, float least) {
         picked = false;
-        model.draftAhead(new Batch(tokens, segments(parts, most - 1), false), sourceRows, most, least, drafted);
+        Batch batch = new Batch(rows.tokens(), segments(rows.parts(), most - 1), false);
+        model.draftAhead(batch, rows.sourceRows(), most, least, drafted);
         return drafted;
     }
 
