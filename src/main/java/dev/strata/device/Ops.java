@@ -42,6 +42,15 @@ public interface Ops {
         embed(table, Batch.ofTokens(ids), out);
     }
 
+    /** As {@link #embed(Weight, Batch, Tensor)}, or with {@code tokens} in place of the batch's where they are given. */
+    default void embed(Weight table, Batch batch, @Nullable Tensor tokens, Tensor out) {
+        if (tokens == null) {
+            embed(table, batch, out);
+        } else {
+            embed(table, tokens, out);
+        }
+    }
+
     /**
      * RMS norm over every run of {@code group} columns: x / sqrt(mean(x^2) + epsilon) * weight. {@code weight} has one row and is
      * repeated when shorter than the input's columns. {@code out} may be {@code in}.

@@ -88,11 +88,7 @@ final class DraftFusion {
         int rows = batch.rows();
         Tensor e = embedded.rows(rows);
         Tensor h = normed.rows(rows);
-        if (tokens == null) {
-            ops.embed(table, batch, e);
-        } else {
-            ops.embed(table, tokens, e);
-        }
+        ops.embed(table, batch, tokens, e);
         ops.rmsNorm(source, hiddenNorm, hiddenGroup, epsilon, h);
         Tensor first = streams == 1 ? out : projected.rows(rows);
         ops.matmulAll(embeddingProjections, new NormedRows(e, embeddingNorm, epsilon, e), new Tensor[] {first});

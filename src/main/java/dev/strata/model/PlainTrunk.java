@@ -50,11 +50,7 @@ final class PlainTrunk implements Trunk {
     @Override
     public void forward(Batch batch, @Nullable Tensor tokens) {
         Tensor x = residual.rows(batch.rows());
-        if (tokens == null) {
-            ops.embed(table, batch, x);
-        } else {
-            ops.embed(table, tokens, x);
-        }
+        ops.embed(table, batch, tokens, x);
         for (PlainLayer layer : layers) {
             layer.forward(x, batch);
         }

@@ -98,11 +98,7 @@ final class WideTrunk implements Trunk {
     @Override
     public void forward(Batch batch, @Nullable Tensor tokens) {
         Tensor streamRows = residual.rows(batch.rows());
-        if (tokens == null) {
-            ops.embed(table, batch, embedded.rows(batch.rows()));
-        } else {
-            ops.embed(table, tokens, embedded.rows(batch.rows()));
-        }
+        ops.embed(table, batch, tokens, embedded.rows(batch.rows()));
         ops.repeat(embedded.rows(batch.rows()), streams, streamRows);
         for (int i = 0; i < layers.size(); i++) {
             if (ngram != null && i == ngramLayer) {
