@@ -17,13 +17,23 @@ public final class Likeliest {
             row = new float[vocabulary];
         }
         MemorySegment.copy(logits, JAVA_FLOAT, 4L * index * vocabulary, row, 0, vocabulary);
-        token = 0;
-        for (int other = 1; other < vocabulary; other++) {
-            token = row[other] > row[token] ? other : token;
-        }
+        token = of(row);
         float best = row[token];
         Exponential.below(row, best, 1, row);
         probability = Float.isNaN(best) ? Float.NaN : (float) (1 / sum());
+    }
+
+    /** The likeliest token of a row of logits. */
+    public static int of(float[] logits) {
+        int at = 0;
+        float largest = logits[0];
+        for (int token = 1; token < logits.length; token++) {
+            if (logits[token] > largest) {
+                largest = logits[token];
+                at = token;
+            }
+        }
+        return at;
     }
 
     private double sum() {

@@ -1,5 +1,6 @@
 package dev.strata.sampling;
 
+import dev.strata.device.Likeliest;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
@@ -78,19 +79,7 @@ public final class SamplerScratch {
 
     /** The likeliest token, lowest id among equals, after the logits were changed. */
     int argmax() {
-        return argmax(logits);
-    }
-
-    static int argmax(float[] logits) {
-        int at = 0;
-        float largest = logits[0];
-        for (int token = 1; token < logits.length; token++) {
-            if (logits[token] > largest) {
-                largest = logits[token];
-                at = token;
-            }
-        }
-        return at;
+        return Likeliest.of(logits);
     }
 
     /** Log of the sum of e^logit. */
