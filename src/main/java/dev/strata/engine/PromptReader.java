@@ -2,6 +2,7 @@ package dev.strata.engine;
 
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
+import dev.strata.device.Likeliest;
 import dev.strata.model.Model;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -15,6 +16,7 @@ final class PromptReader {
     private final Model model;
     private final int chunk;
     private final MemorySegment logits;
+    private final Likeliest choice = new Likeliest();
 
     /** @param logits room for one row */
     PromptReader(Model model, int chunk, MemorySegment logits) {
@@ -61,7 +63,8 @@ final class PromptReader {
         int firstLogits = hashOfLogits();
         int tokens = 1;
         for (int i = 0; i < GREEDY; i++) {
-            int best = likeliest();
+            choice.read(logits, 0, model.config().vocabulary());
+            int best = choice.token();
             tokens = 31 * tokens + best;
             text[length + i] = best;
             forward(text, length + i, 1, pages, new int[] {0});
@@ -75,16 +78,6 @@ final class PromptReader {
             hash = 31 * hash + Float.floatToIntBits(logits.getAtIndex(JAVA_FLOAT, token));
         }
         return hash;
-    }
-
-    private int likeliest() {
-        int best = 0;
-        for (int token = 1; token < model.config().vocabulary(); token++) {
-            if (logits.getAtIndex(JAVA_FLOAT, token) > logits.getAtIndex(JAVA_FLOAT, best)) {
-                best = token;
-            }
-        }
-        return best;
     }
 
     private static int[] pages(int length) {
