@@ -293,7 +293,7 @@ public interface Ops {
             write(results, out);
             Picks picks = new Picks(results);
             int[] ids = new int[rows];
-            Arrays.setAll(ids, row -> picks.drawn(row) < 0 ? picks.likeliest(row) : picks.drawn(row));
+            Arrays.setAll(ids, picks::chosen);
             write(MemorySegment.ofArray(ids), tokens);
         }
     }

@@ -58,6 +58,11 @@ public final class Picks {
         return integer(row, 4);
     }
 
+    /** The token drawn, or the likeliest one where none was to be drawn. */
+    public int chosen(int row) {
+        return drawn(row) < 0 ? likeliest(row) : drawn(row);
+    }
+
     public int candidates(int row) {
         return integer(row, 5);
     }

@@ -219,7 +219,7 @@ final class FakeModel implements Model {
             MemorySegment before = Objects.requireNonNull(begunPasses.peek());
             Picks picks = new Picks(before);
             for (int row = 0; row < batch.rows(); row++) {
-                batch.tokens()[row] = picks.drawn(row) < 0 ? picks.likeliest(row) : picks.drawn(row);
+                batch.tokens()[row] = picks.chosen(row);
             }
         }
         begunPasses.add(pick(batch, settings));
