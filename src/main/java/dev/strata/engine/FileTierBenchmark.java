@@ -10,6 +10,7 @@ import dev.strata.expert.FileReads;
 import dev.strata.expert.ReadCounters;
 import dev.strata.expert.TieredExpertSource;
 import dev.strata.memory.Bytes;
+import dev.strata.os.HostPages;
 import dev.strata.os.OperatingSystem;
 import dev.strata.os.Outcome;
 import java.nio.file.Path;
@@ -26,7 +27,6 @@ public final class FileTierBenchmark {
     private static final Logger LOG = LoggerFactory.getLogger(FileTierBenchmark.class);
     private static final int[] CEILING_KIB = {512, 1024, 2048, 4096, 8192, 16_384, 32_768};
     private static final int ANSWER_PROMPT = 64;
-    private static final int BLOCK = 4096;
     private static final int MOST_REQUEST = 32 << 20;
 
     private final Options options;
@@ -176,7 +176,7 @@ public final class FileTierBenchmark {
             return 0;
         }
         long matrix = session.home().experts().layout(0).blobBytes() / 3;
-        long request = Math.min(Bytes.roundUp(arm.batch() * matrix, BLOCK), MOST_REQUEST);
+        long request = Math.min(Bytes.roundUp(arm.batch() * matrix, HostPages.SMALL_PAGE), MOST_REQUEST);
         return DriveProbe.rate(options.model(), (int) request, readers, ceilingBytes);
     }
 
