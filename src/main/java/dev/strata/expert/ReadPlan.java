@@ -28,9 +28,9 @@ final class ReadPlan {
             return slice.offset() + slice.bytes();
         }
 
-        /** Whether whole blocks of the file can be read to where they go. */
+        /** Whether whole blocks of the file can be read to where they go; slices below a block, which is large on some network drives, may hold none. */
         private boolean inPlace(int unit) {
-            return slice.bytes() >= LEAST_IN_PLACE
+            return slice.bytes() >= Math.max(LEAST_IN_PLACE, unit)
                     && slice.bytes() <= MOST_REQUEST
                     && target.isNative()
                     && (target.address() + targetOffset - slice.offset()) % unit == 0;

@@ -112,6 +112,15 @@ class InPlaceReadTest {
     }
 
     @Test
+    void blocksMayBeLargerThanMatrices() throws IOException {
+        try (FileExpertSource source = APART.open(new FakeFile(APART.contents(), 1 << 20), 3);
+                Arena arena = Arena.ofShared()) {
+            check(source, 0, new int[] {0, 1, 5, 9}, arena);
+            check(source, 1, new int[] {2, 3}, arena);
+        }
+    }
+
+    @Test
     void neighboursAreOneRequestForEachTensorAndNothingIsReadTwice() throws IOException {
         try (FileExpertSource source = STACKED.open(new FakeFile(STACKED.contents(), 4096), 3);
                 Arena arena = Arena.ofShared()) {
