@@ -146,7 +146,15 @@ class FileExpertSourceTest {
         Written written = Written.scattered();
         try (FileExpertSource source = written.open(8);
                 Arena arena = Arena.ofShared()) {
-            Thread.currentThread().interrupt();
+            Thread reader = Thread.currentThread();
+            // No request ends before the interrupt was noticed, which is when it waits for the first one.
+            written.files.forEach(file -> file.shortening(count -> {
+                while (reader.isInterrupted()) {
+                    Thread.onSpinWait();
+                }
+                return count;
+            }));
+            reader.interrupt();
             UncheckedIOException failure = assertThrows(UncheckedIOException.class, () -> read(source, 2, 6, arena));
             assertTrue(Thread.interrupted(), "the interrupt is passed on");
             assertTrue(String.valueOf(failure.getMessage()).contains("interrupted"));
