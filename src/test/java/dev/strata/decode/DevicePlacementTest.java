@@ -6,9 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.strata.device.DeviceException;
-import dev.strata.device.ExpertLayout;
-import dev.strata.device.ExpertSource;
-import dev.strata.device.ExpertView;
 import dev.strata.device.Stream;
 import dev.strata.device.fake.FakeCall;
 import dev.strata.device.fake.FakeDevice;
@@ -36,7 +33,6 @@ import java.util.OptionalInt;
 import java.util.SplittableRandom;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -382,27 +378,15 @@ class DevicePlacementTest {
     }
 
     /** A source that fails on demand. */
-    private static final class Failing implements ExpertSource {
-        private final PatternSource pattern = new PatternSource(MODEL);
+    private static final class Failing extends PatternSource {
         private final AtomicInteger left = new AtomicInteger(Integer.MAX_VALUE);
+
+        Failing() {
+            super(MODEL);
+        }
 
         void failIn(int blobs) {
             left.set(blobs);
-        }
-
-        @Override
-        public int layers() {
-            return pattern.layers();
-        }
-
-        @Override
-        public ExpertLayout layout(int layer) {
-            return pattern.layout(layer);
-        }
-
-        @Override
-        public @Nullable ExpertView view(int layer, int expert) {
-            return null;
         }
 
         @Override
@@ -410,11 +394,8 @@ class DevicePlacementTest {
             if (left.getAndDecrement() == 0) {
                 throw new UncheckedIOException(new IOException("the disk is gone"));
             }
-            pattern.copyBlob(layer, expert, target);
+            super.copyBlob(layer, expert, target);
         }
-
-        @Override
-        public void close() {}
     }
 
     /** A placement over a model of patterns. */

@@ -9,7 +9,7 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /** A source whose bytes are a function of layer, expert and position, so that every copy can be checked. */
-public final class PatternSource implements ExpertSource {
+public class PatternSource implements ExpertSource {
     private final ArenaLayout layout;
 
     public PatternSource(ArenaLayout layout) {

@@ -5,9 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.strata.device.ExpertLayout;
-import dev.strata.device.ExpertSource;
-import dev.strata.device.ExpertView;
 import dev.strata.device.fake.FakeCall;
 import dev.strata.device.fake.FakeDevice;
 import java.lang.foreign.MemorySegment;
@@ -15,7 +12,6 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiPredicate;
 import java.util.function.IntConsumer;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -29,30 +25,19 @@ class PinAheadTest {
     private static final BiPredicate<Integer, Integer> NONE_RESIDENT = (layer, expert) -> false;
 
     /** A source that tells which layer is read. */
-    private record Watched(PatternSource source, IntConsumer reads) implements ExpertSource {
-        @Override
-        public int layers() {
-            return source.layers();
-        }
+    private static final class Watched extends PatternSource {
+        private final IntConsumer reads;
 
-        @Override
-        public ExpertLayout layout(int layer) {
-            return source.layout(layer);
-        }
-
-        @Override
-        public @Nullable ExpertView view(int layer, int expert) {
-            return null;
+        Watched(IntConsumer reads) {
+            super(LAYOUT);
+            this.reads = reads;
         }
 
         @Override
         public void copyBlob(int layer, int expert, MemorySegment target) {
             reads.accept(layer);
-            source.copyBlob(layer, expert, target);
+            super.copyBlob(layer, expert, target);
         }
-
-        @Override
-        public void close() {}
     }
 
     @ParameterizedTest
@@ -63,7 +48,7 @@ class PinAheadTest {
             AtomicInteger highest = new AtomicInteger(-1);
             AtomicInteger early = new AtomicInteger();
             AtomicInteger far = new AtomicInteger();
-            Watched source = new Watched(new PatternSource(LAYOUT), layer -> {
+            Watched source = new Watched(layer -> {
                 highest.accumulateAndGet(layer, Math::max);
                 long registered = device.count(FakeCall.Kind.REGISTER);
                 early.addAndGet(registered <= layer ? 1 : 0);
@@ -111,7 +96,7 @@ class PinAheadTest {
             int at = broken;
             try (FakeDevice device = FakeDevice.threaded(0);
                     ExpertArena arena = ExpertArena.allocate(LAYOUT)) {
-                Watched source = new Watched(new PatternSource(LAYOUT), layer -> {
+                Watched source = new Watched(layer -> {
                     if (layer == at) {
                         throw new IllegalStateException("the drive is gone");
                     }
