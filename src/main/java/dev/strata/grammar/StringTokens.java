@@ -126,7 +126,7 @@ final class StringTokens {
         }
         long[] mask = new long[words];
         inside.addCommon(mask, tokens.inside(), 0, room);
-        close(machine, start, letter, Math.min(room, most), mask);
+        close(machine, start, letter, tokens, Math.min(room, most), mask);
         return mask;
     }
 
@@ -152,7 +152,12 @@ final class StringTokens {
 
     /** Adds the tokens that close the string behind up to {@code room} characters. */
     private void close(
-            GrammarMachine machine, GrammarMachine.State start, LetterClasses letter, int room, long[] mask) {
+            GrammarMachine machine,
+            GrammarMachine.State start,
+            LetterClasses letter,
+            Allowed tokens,
+            int room,
+            long[] mask) {
         GrammarMachine.State state = start;
         int from = 0;
         for (int count = 0; count <= room; count++) {
@@ -160,7 +165,7 @@ final class StringTokens {
             GrammarMachine.State behind = machine.step(state, '"');
             if (next == null || machine.step(next, '"') != behind) {
                 if (!behind.isDead()) {
-                    closing.addCommon(mask, exits(machine, behind, allowed(letter)), from, count);
+                    closing.addCommon(mask, exits(machine, behind, tokens), from, count);
                 }
                 from = count + 1;
             }
