@@ -133,20 +133,20 @@ final class ResponseOutput {
     private void append(String type, String piece, List<TokenLogprob> tokens) {
         text.append(piece);
         if (tokens.isEmpty()) {
-            steps.piece(itemId, type, this::members, piece);
+            steps.piece(itemId, type, around -> members(around, tokens), piece);
         } else {
-            emit(type, "content_index", 0, "delta", piece, "logprobs", shape(tokens));
+            steps.event(type, members(piece, tokens));
         }
     }
 
-    private Map<String, @Nullable Object> members(String piece) {
+    private Map<String, @Nullable Object> members(String piece, List<TokenLogprob> tokens) {
         Map<String, @Nullable Object> members = Json.object("item_id", itemId, "output_index", items.size());
         if (open != Kind.CALL) {
             members.put("content_index", 0);
         }
         members.put("delta", piece);
         if (open == Kind.MESSAGE) {
-            members.put("logprobs", List.of());
+            members.put("logprobs", shape(tokens));
         }
         return members;
     }
