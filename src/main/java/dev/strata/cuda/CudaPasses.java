@@ -32,8 +32,8 @@ final class CudaPasses implements AutoCloseable {
     private final CudaEvent advanced = CudaEvent.create();
     private @Nullable Pending pending;
     private final Map<ExpertPlacement, Integer> placements = new LinkedHashMap<>();
-    /** Whether the step record holds the batches of the running pass. */
-    private boolean described;
+    /** What the step record describes to kernels, null unless it holds the batches of the running pass. */
+    private @Nullable Batch described;
 
     private int memoryGeneration;
 
@@ -95,14 +95,17 @@ final class CudaPasses implements AutoCloseable {
 
     /** Operations outside of a pass describe their batch to the kernels themselves. */
     void use(Batch batch) {
-        if (!described || !step.select(batch)) {
+        if (batch == described) {
+            return;
+        }
+        if (described == null || !step.select(batch)) {
             if (graphs.capturing()) {
                 throw new IllegalStateException("a captured pass reads another batch than its own");
             }
             settleStates();
             step.load(List.of(batch));
-            described = true;
         }
+        described = batch;
     }
 
     /** What is queued from here on finds the states as the last {@link #commit} leaves them. */
@@ -126,7 +129,7 @@ final class CudaPasses implements AutoCloseable {
             settleStates();
         }
         step.load(batches);
-        described = true;
+        described = batch;
         activations.forget();
         if (batch.hold()) {
             held.begin();
@@ -156,7 +159,7 @@ final class CudaPasses implements AutoCloseable {
         } finally {
             placements.keySet().forEach(placement -> placement.endPass(stream));
             launcher.overlap(false);
-            described = false;
+            described = null;
             settleStates();
         }
         activations.forget();
@@ -176,7 +179,7 @@ final class CudaPasses implements AutoCloseable {
             return;
         }
         device.attach();
-        described = false;
+        described = null;
         settleStates();
         verified.record(stream);
         pending = new Pending(batch, accepted.clone());
