@@ -3,7 +3,6 @@ package dev.strata.cuda;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import dev.strata.device.Batch;
-import dev.strata.device.Buffer;
 import java.lang.foreign.MemorySegment;
 
 /** The segments of a held pass as kernels see them while its accepted rows are replayed: first rows, accepted rows, slots. */
@@ -11,19 +10,14 @@ final class CommitRecord implements AutoCloseable {
     private static final int ARRAYS = 3;
     private static final long BYTES = 4096;
 
-    private final CudaDevice device;
-    private final CudaStream stream;
+    private final RecordMemory memory;
     private final Staging staging;
-    private Buffer buffer;
     private int rows;
     private int segments;
-    private int generation;
 
     CommitRecord(CudaDevice device, CudaStream stream, Staging staging) {
-        this.device = device;
-        this.stream = stream;
+        this.memory = new RecordMemory(device, stream, "accepted rows", BYTES);
         this.staging = staging;
-        this.buffer = device.allocate(BYTES, "accepted rows");
     }
 
     /** Brings it to the card in the order of {@code order}. */
@@ -31,7 +25,7 @@ final class CommitRecord implements AutoCloseable {
         rows = batch.rows();
         segments = accepted.length;
         long bytes = 4L * ARRAYS * segments;
-        ensure(bytes);
+        memory.ensure(bytes);
         MemorySegment piece = staging.claim();
         for (int s = 0; s < segments; s++) {
             Batch.Segment segment = batch.segments().get(s);
@@ -39,21 +33,12 @@ final class CommitRecord implements AutoCloseable {
             piece.setAtIndex(JAVA_INT, segments + s, accepted[s]);
             piece.setAtIndex(JAVA_INT, 2L * segments + s, segment.slot());
         }
-        staging.send(bytes, buffer.address(), order);
-    }
-
-    private void ensure(long bytes) {
-        if (buffer.bytes() < bytes) {
-            stream.synchronize();
-            buffer.close();
-            buffer = device.allocate(2 * bytes, "accepted rows");
-            generation++;
-        }
+        staging.send(bytes, memory.address(), order);
     }
 
     /** Where the segments lie, as kernels want it. */
     DeltaKernels.Segments segments() {
-        long at = buffer.address();
+        long at = memory.address();
         return new DeltaKernels.Segments(at, at + 4L * segments, at + 8L * segments, segments, Batch.MAX_WINDOW);
     }
 
@@ -64,11 +49,11 @@ final class CommitRecord implements AutoCloseable {
 
     /** Changes when the record moves. */
     int generation() {
-        return generation;
+        return memory.generation();
     }
 
     @Override
     public void close() {
-        buffer.close();
+        memory.close();
     }
 }

@@ -3,10 +3,8 @@ package dev.strata.cuda;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import dev.strata.device.Batch;
-import dev.strata.device.Buffer;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What kernels read of the running pass, in one piece of device memory: for every row its token, position, first entry in the page
@@ -17,12 +15,10 @@ import org.jspecify.annotations.Nullable;
 final class StepRecord implements AutoCloseable {
     private static final int ROW_ARRAYS = 4;
     private static final int SEGMENT_ARRAYS = 5;
+    private static final long BYTES = 64 << 10;
 
-    private final CudaDevice device;
-    private final CudaStream stream;
+    private final RecordMemory memory;
     private final Staging staging;
-    private @Nullable Buffer buffer;
-    private int generation;
     private List<Batch> batches = List.of();
     /** Words before the page tables. */
     private int heads;
@@ -35,8 +31,7 @@ final class StepRecord implements AutoCloseable {
     private int contextBucket;
 
     StepRecord(CudaDevice device, CudaStream stream, Staging staging) {
-        this.device = device;
-        this.stream = stream;
+        this.memory = new RecordMemory(device, stream, "step record", BYTES);
         this.staging = staging;
     }
 
@@ -57,7 +52,7 @@ final class StepRecord implements AutoCloseable {
         contextBucket = Math.max(
                 Batch.PAGE, Integer.highestOneBit(context) == context ? context : Integer.highestOneBit(context) << 1);
         long bytes = 4L * (heads + pages);
-        ensure(bytes);
+        memory.ensure(bytes);
         if (bytes <= staging.pieceBytes()) {
             fill(staging.claim());
             staging.send(bytes, address());
@@ -129,22 +124,11 @@ final class StepRecord implements AutoCloseable {
         return next;
     }
 
-    private void ensure(long bytes) {
-        if (buffer == null || buffer.bytes() < bytes) {
-            if (buffer != null) {
-                stream.synchronize();
-                buffer.close();
-            }
-            buffer = device.allocate(Math.max(64 << 10, Long.highestOneBit(bytes) << 1), "step record");
-            generation++;
-        }
-    }
-
     private long address() {
-        if (buffer == null) {
+        if (batches.isEmpty()) {
             throw new IllegalStateException("operations that read the batch run inside a pass");
         }
-        return buffer.address();
+        return memory.address();
     }
 
     long tokens() {
@@ -203,13 +187,11 @@ final class StepRecord implements AutoCloseable {
 
     /** Changes when the record moves. */
     int generation() {
-        return generation;
+        return memory.generation();
     }
 
     @Override
     public void close() {
-        if (buffer != null) {
-            buffer.close();
-        }
+        memory.close();
     }
 }
