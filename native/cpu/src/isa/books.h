@@ -22,12 +22,6 @@ static inline __m512i timesBits(__m512i bytes, __m512i matrix) { return _mm512_g
 // The columns of a bit matrix in every 8 bytes: byte i gets bit i of all of them, the first byte's in its top bit.
 static inline __m512i turned(__m512i rows) { return timesBits(_mm512_set1_epi64(int64_t(0x8040201008040201)), rows); }
 
-// 64 entries of one plane of N: as Packed::plane.
-template <int N>
-static inline __attribute__((always_inline)) __m512i lookUp(const uint8_t* plane, __m512i index, const __mmask64* bits) {
-    return Packed<N, 8>::plane(plane, index, bits);
-}
-
 // A book of entries of 8 weights of up to 4 levels.
 template <int N>
 struct Bits8 {
@@ -52,7 +46,7 @@ struct Bits8 {
 
     // The weights of 64 entries of two outputs (in the order of PAIR_ORDER): four units of the first, four of the second.
     inline __attribute__((always_inline)) void unpack(__m512i index, const __mmask64* bits, __m512i signs, Units first, Units second) const {
-        const __m512i l = lookUp<N>(low, index, bits), h = lookUp<N>(high, index, bits);
+        const __m512i l = lookUp(low, index, bits), h = lookUp(high, index, bits);
         const __m512i table = _mm512_load_si512(values);
         auto two = [&](__m512i rows, int i, Units target) __attribute__((always_inline)) {
             const __m512i codes = turned(rows);
@@ -87,7 +81,7 @@ struct Bits4 {
     inline __attribute__((always_inline)) void unpack(__m512i index, const __mmask64* bits, __m512i lowSigns, __m512i highSigns,
                                                       Units target) const {
         const __m512i table = _mm512_load_si512(values);
-        const __m512i l = _mm512_or_si512(lookUp<N>(low, index, bits), lowSigns), h = _mm512_or_si512(lookUp<N>(high, index, bits), highSigns);
+        const __m512i l = _mm512_or_si512(lookUp(low, index, bits), lowSigns), h = _mm512_or_si512(lookUp(high, index, bits), highSigns);
         _mm512_store_si512(target[0], _mm512_permutexvar_epi8(l, table));
         _mm512_store_si512(target[1], _mm512_permutexvar_epi8(_mm512_srli_epi16(l, 4), table));
         _mm512_store_si512(target[2], _mm512_permutexvar_epi8(h, table));

@@ -26,6 +26,21 @@ static bool levelsOf(const void* entries, int n, int count, uint8_t* levels, con
     return true;
 }
 
+// 64 entries of one plane of a book: the low 7 bits of every index byte, the masks give the bits above.
+template <int N>
+static inline __attribute__((always_inline)) __m512i lookUp(const uint8_t (&plane)[N], __m512i index, const __mmask64* bits) {
+    __m512i part[N / 128];
+    STRATA_UNROLL
+    for (int i = 0; i < N / 128; i++)
+        part[i] = _mm512_permutex2var_epi8(_mm512_load_si512(plane + 128 * i), index, _mm512_load_si512(plane + 128 * i + 64));
+    int bit = 0;
+    STRATA_UNROLL
+    for (int n = N / 128; n > 1; n /= 2, bit++)
+        STRATA_UNROLL
+        for (int i = 0; i < n / 2; i++) part[i] = _mm512_mask_blend_epi8(bits[bit], part[2 * i], part[2 * i + 1]);
+    return part[0];
+}
+
 // A codebook of N entries of 32 / BITS / 2 ... 8 bytes each as planes of packed entries; COUNT magnitudes an entry.
 template <int N, int COUNT>
 struct Packed {
@@ -45,20 +60,6 @@ struct Packed {
         });
         for (int i = 0; i < 64; i++) values[i] = uint8_t(128 + levels[i % LEVELS]);
         return fits;
-    }
-
-    // 64 entries of one plane: the low 7 bits of every index byte, the masks give the bits above.
-    static inline __attribute__((always_inline)) __m512i plane(const uint8_t* p, __m512i index, const __mmask64* bits) {
-        __m512i part[N / 128];
-        STRATA_UNROLL
-        for (int i = 0; i < N / 128; i++)
-            part[i] = _mm512_permutex2var_epi8(_mm512_load_si512(p + 128 * i), index, _mm512_load_si512(p + 128 * i + 64));
-        int bit = 0;
-        STRATA_UNROLL
-        for (int n = N / 128; n > 1; n /= 2, bit++)
-            STRATA_UNROLL
-            for (int i = 0; i < n / 2; i++) part[i] = _mm512_mask_blend_epi8(bits[bit], part[2 * i], part[2 * i + 1]);
-        return part[0];
     }
 
     // Magnitudes with 128 added of the packed entries at `words`, 64 in all.
@@ -104,7 +105,7 @@ struct BytesIQ3_XXS : UnpackIQ3_XXS {
         wordSigns(_mm256_loadu_si256((const __m256i*)(p + 66)), work);
         const __m512i q = _mm512_loadu_si512(p + 2);
         const __mmask64 bits[] = {_mm512_movepi8_mask(q)};
-        keepEntries(PACKED_IQ3XXS.plane(PACKED_IQ3XXS.low, q, bits), PACKED_IQ3XXS.plane(PACKED_IQ3XXS.high, q, bits), work);
+        keepEntries(lookUp(PACKED_IQ3XXS.low, q, bits), lookUp(PACKED_IQ3XXS.high, q, bits), work);
     }
     static inline __m512i bytes(const uint8_t*, int i, const Lookup& work) {
         return negated(PACKED_IQ3XXS.expand(work.index + 16 * i), mask64(work.signs + 8 * i));
@@ -116,7 +117,7 @@ struct BytesIQ3_S : UnpackIQ3_S {
     static inline void prepare(const uint8_t* p, Lookup* work) {
         const __m512i q = _mm512_loadu_si512(p + 2);
         const __mmask64 bits[] = {_mm512_movepi8_mask(q), mask64(p + 66)};
-        keepEntries(PACKED_IQ3S.plane(PACKED_IQ3S.low, q, bits), PACKED_IQ3S.plane(PACKED_IQ3S.high, q, bits), work);
+        keepEntries(lookUp(PACKED_IQ3S.low, q, bits), lookUp(PACKED_IQ3S.high, q, bits), work);
     }
     static inline __m512i bytes(const uint8_t* p, int i, const Lookup& work) {
         return negated(PACKED_IQ3S.expand(work.index + 16 * i), mask64(p + 74 + 8 * i));
@@ -130,7 +131,7 @@ struct BytesIQ2_XXS : UnpackIQ2_XXS {
         // Every other 4 bytes are indexes; what is looked up for the words of signs between them is dropped.
         const __m512i q = _mm512_loadu_si512(p + 2);
         const __mmask64 bits[] = {_mm512_movepi8_mask(q)};
-        const __m512i low = PACKED_IQ2XXS.plane(PACKED_IQ2XXS.low, q, bits), high = PACKED_IQ2XXS.plane(PACKED_IQ2XXS.high, q, bits);
+        const __m512i low = lookUp(PACKED_IQ2XXS.low, q, bits), high = lookUp(PACKED_IQ2XXS.high, q, bits);
         _mm512_storeu_si512(work->index, _mm512_unpacklo_epi64(_mm512_unpacklo_epi8(low, high), _mm512_unpackhi_epi8(low, high)));
     }
     static inline __m512i bytes(const uint8_t*, int i, const Lookup& work) {
@@ -141,8 +142,8 @@ struct BytesIQ2_XXS : UnpackIQ2_XXS {
 // Entries of indexes in the low bytes of words; what the high bytes look up is dropped.
 template <class P>
 static inline void keepWords(const P& book, __m512i q, const __mmask64* bits, Lookup* work) {
-    const __m512i low = _mm512_and_si512(book.plane(book.low, q, bits), _mm512_set1_epi16(0xff));
-    _mm512_storeu_si512(work->index, _mm512_or_si512(low, _mm512_slli_epi16(book.plane(book.high, q, bits), 8)));
+    const __m512i low = _mm512_and_si512(lookUp(book.low, q, bits), _mm512_set1_epi16(0xff));
+    _mm512_storeu_si512(work->index, _mm512_or_si512(low, _mm512_slli_epi16(lookUp(book.high, q, bits), 8)));
 }
 
 struct BytesIQ2_XS : UnpackIQ2_XS {
