@@ -282,14 +282,7 @@ public interface Ops {
             MemorySegment results = arena.allocate(4L * rows * Picks.COLUMNS, 64);
             read(logits, values);
             read(settings, wanted);
-            for (int row = 0; row < rows; row++) {
-                Picks.compute(
-                        values.asSlice(4L * row * logits.columns(), 4L * logits.columns()),
-                        logits.columns(),
-                        wanted,
-                        row,
-                        results.asSlice(4L * row * Picks.COLUMNS, 4L * Picks.COLUMNS));
-            }
+            Picks.compute(values, logits.columns(), wanted, rows, results);
             write(results, out);
             Picks picks = new Picks(results);
             int[] ids = new int[rows];

@@ -82,12 +82,22 @@ public final class Picks {
         target.setAtIndex(JAVA_FLOAT, (long) row * SETTINGS + 2, candidates ? 1 : 0);
     }
 
-    /** Computes row {@code row} of the results on the host from {@code vocabulary} float32 logits and the settings of all rows. */
+    /** Computes the results of {@code rows} rows on the host from their settings and float32 logits, [rows, vocabulary]. */
     public static void compute(
-            MemorySegment logits, int vocabulary, MemorySegment settings, int row, MemorySegment result) {
-        float inverseTemperature = settings.getAtIndex(JAVA_FLOAT, (long) row * SETTINGS);
-        float uniform = settings.getAtIndex(JAVA_FLOAT, (long) row * SETTINGS + 1);
-        boolean candidates = settings.getAtIndex(JAVA_FLOAT, (long) row * SETTINGS + 2) > 0;
+            MemorySegment logits, int vocabulary, MemorySegment settings, int rows, MemorySegment results) {
+        for (int row = 0; row < rows; row++) {
+            compute(
+                    logits.asSlice(4L * row * vocabulary, 4L * vocabulary),
+                    vocabulary,
+                    settings.asSlice(4L * row * SETTINGS, 4L * SETTINGS),
+                    results.asSlice(4L * row * COLUMNS, 4L * COLUMNS));
+        }
+    }
+
+    private static void compute(MemorySegment logits, int vocabulary, MemorySegment settings, MemorySegment result) {
+        float inverseTemperature = settings.getAtIndex(JAVA_FLOAT, 0);
+        float uniform = settings.getAtIndex(JAVA_FLOAT, 1);
+        boolean candidates = settings.getAtIndex(JAVA_FLOAT, 2) > 0;
         float[] values = logits.toArray(JAVA_FLOAT);
         int likeliest = 0;
         int notFinite = 0;

@@ -35,7 +35,7 @@ class PickSamplingTest {
                     logits.setAtIndex(JAVA_FLOAT, token, (float) (size * random.nextGaussian()));
                 }
                 sampler.pickSettings(0, wanted, 0);
-                Picks.compute(logits, VOCABULARY, wanted, 0, results);
+                Picks.compute(logits, VOCABULARY, wanted, 1, results);
                 int picked = sampler.sample(new Picks(results), 0);
                 int expected = sampler.sample(logits, 0);
                 unknown[0] += picked < 0 ? 1 : 0;
