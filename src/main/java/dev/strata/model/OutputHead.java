@@ -18,9 +18,7 @@ final class OutputHead {
     private final Weight weight;
     private final Tensor picked;
     private final Tensor logits;
-    private final @Nullable Tensor settings;
-    private final @Nullable Tensor picks;
-    private final @Nullable Tensor tokens;
+    private final @Nullable Picking picking;
     /** The settings that lie on the backend. */
     private final MemorySegment last;
 
@@ -30,12 +28,17 @@ final class OutputHead {
         this.weight = weight;
         this.picked = workspace.tensor("picked hidden states", rows, weight.inputs());
         this.logits = workspace.tensor("logits", rows, weight.outputs());
-        boolean picks = ops.picks(weight.outputs());
-        this.settings = picks ? workspace.tensor("settings of picks", rows, Picks.SETTINGS) : null;
-        this.picks = picks ? workspace.tensor("picks", rows, Picks.COLUMNS) : null;
-        this.tokens = picks ? workspace.tensor("picked tokens", rows, 1) : null;
+        this.picking = ops.picks(weight.outputs())
+                ? new Picking(
+                        workspace.tensor("settings of picks", rows, Picks.SETTINGS),
+                        workspace.tensor("picks", rows, Picks.COLUMNS),
+                        workspace.tensor("picked tokens", rows, 1))
+                : null;
         this.last = MemorySegment.ofArray(new float[rows * Picks.SETTINGS]);
     }
+
+    /** What {@link Ops#pick} reads and writes. */
+    private record Picking(Tensor settings, Tensor results, Tensor tokens) {}
 
     /** Whether {@link #all} can take the rows: the first {@code rows.length} of a pass, within one chunk. */
     boolean takesAll(int[] rows, int passRows) {
@@ -52,39 +55,36 @@ final class OutputHead {
 
     /** Whether {@link #pick} is there. */
     boolean picks() {
-        return picks != null;
+        return picking != null;
     }
 
     /** Hands over what {@link #pick} is to do with each row. */
     void prepare(MemorySegment wanted) {
-        Tensor target = settings;
-        if (target != null && wanted.mismatch(last.asSlice(0, wanted.byteSize())) >= 0) {
+        if (picking != null && wanted.mismatch(last.asSlice(0, wanted.byteSize())) >= 0) {
             last.copyFrom(wanted);
-            ops.write(last, target);
+            ops.write(last, picking.settings);
         }
     }
 
     /** Issues the product for all rows of {@code hidden} and sums the logits up; may be part of a captured pass. */
     void pick(Tensor hidden) {
-        Tensor wanted = settings;
-        Tensor results = picks;
-        Tensor chosen = tokens;
-        if (wanted == null || results == null || chosen == null) {
+        Picking to = picking;
+        if (to == null) {
             throw new IllegalStateException("logits are read as a whole here");
         }
         int rows = hidden.rows();
         all(hidden);
-        ops.pick(logits.rows(rows), wanted.rows(rows), results.rows(rows), chosen.rows(rows));
+        ops.pick(logits.rows(rows), to.settings.rows(rows), to.results.rows(rows), to.tokens.rows(rows));
     }
 
     /** The tokens that {@link #pick} chose, [rows, 1]. */
     Tensor tokens(int rows) {
-        return Objects.requireNonNull(tokens).rows(rows);
+        return Objects.requireNonNull(picking).tokens.rows(rows);
     }
 
     /** Lets what {@link #pick} found out come to the host while passes go on. */
     void fetchPicks(int rows) {
-        ops.fetch(Objects.requireNonNull(picks).rows(rows));
+        ops.fetch(Objects.requireNonNull(picking).results.rows(rows));
     }
 
     /** Issues the product for all rows of {@code hidden} and finds their likeliest tokens; may be part of a captured pass. */
@@ -95,8 +95,8 @@ final class OutputHead {
 
     /** Reads what {@link #pick} found out. */
     void readPicks(int rows, MemorySegment target) {
-        if (picks != null) {
-            ops.read(picks.rows(rows), target);
+        if (picking != null) {
+            ops.read(picking.results.rows(rows), target);
         }
     }
 
