@@ -1,4 +1,4 @@
-// Decode: the products of up to eight rows, each kernel doing all that its input allows. See decode.cuh for tiles.
+// Decode: the products of up to eight rows, each kernel doing all that its input allows. See activations.cuh for tiles.
 //
 // decode_products: several matrices with the same rows, normed on the way when asked. A block makes 16 outputs; its eight warps share the
 //   columns. Stored rows are on their way before the kernel waits for the one that makes its activations.

@@ -59,7 +59,7 @@ final class DecodeShapes {
         };
     }
 
-    /** Whether products with a type are made of bytes, exactly: the rule of decode.cuh. */
+    /** Whether products with a type are made of bytes, exactly: the rule of activations.cuh. */
     static boolean exact(QuantType type) {
         return switch (type) {
             case Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, IQ4_NL, MXFP4, Q4_K, Q5_K, IQ4_XS -> true;
