@@ -105,15 +105,11 @@ STRATA_INLINE void four_fresh(const float* x, int k, int columns, float* v) {
     }
 }
 
-// Whether products with a type are made of bytes.
+// Whether products of several rows with a type are made of bytes. (Those of one row are where a type has them, T::BYTES: then halves of a group may have scales of
+// their own.)
 template <class T>
 struct Exact {
     static const bool value = T::EVEN && T::BYTES;
-};
-// The same of one row of activations: then halves of a group may have scales of their own.
-template <class T>
-struct OneExact {
-    static const bool value = T::BYTES;
 };
 STRATA_INLINE bool exact(int type) {
 #define STRATA_EXACT(name, T) | (Exact<T>::value ? 1u << CODE_##name : 0u)
@@ -193,13 +189,17 @@ STRATA_INLINE void bring_activations(const float* x, const float* norm, float ep
     int row = warp / each, part = warp % each, groups = (columns + 31) >> 5;
     const float* own = x + (long long)(row < rows ? row : 0) * columns;
     float squares = 0.0f, most = 0.0f, factor, inverse;
-#pragma unroll 4
-    for (int k = 4 * (part * 32 + lane); k < columns; k += 128 * each) {
-        float v[4], w[4] = {1.0f, 1.0f, 1.0f, 1.0f};
+    auto read = [&](int k, float* v, float* w) {
         four_fresh(own, k, columns, v);
+        w[0] = w[1] = w[2] = w[3] = 1.0f;
         if (norm != nullptr) {
             four_of(norm, k, columns, w);
         }
+    };
+#pragma unroll 4
+    for (int k = 4 * (part * 32 + lane); k < columns; k += 128 * each) {
+        float v[4], w[4];
+        read(k, v, w);
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             squares += v[i] * v[i];
@@ -230,11 +230,8 @@ STRATA_INLINE void bring_activations(const float* x, const float* norm, float ep
 #pragma unroll 2
     for (int base = part * 32; base < 8 * groups; base += 32 * each) {
         int k = 4 * (base + lane);
-        float v[4], w[4] = {1.0f, 1.0f, 1.0f, 1.0f};
-        four_fresh(own, k, columns, v);
-        if (norm != nullptr) {
-            four_of(norm, k, columns, w);
-        }
+        float v[4], w[4];
+        read(k, v, w);
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             v[i] = v[i] * w[i] * factor;

@@ -21,6 +21,27 @@ STRATA_INLINE void bring_tile(u8* to, int slot, const u8* from, u32 row_bytes, u
     }
 }
 
+// What a warp, number `part` of `parts`, makes of a tile of 16 rows brought from `from`, or of eight rows (`low`) and eight others (`high`), with one row of activations.
+template <class T>
+STRATA_INLINE void multiply_rows(const u8* low, const u8* high, int columns, const u16* x, const float* sums, int part, int parts, float* result) {
+    multiply_groups<T, true, T::BYTES>(low, high, (columns + 31) >> 5, columns, columns_of(x, 0, sums, 0, 1), 0, part, parts, result);
+}
+template <class T>
+STRATA_INLINE void multiply_tile(const u8* tile, int slot, const u8* from, u64 row_bytes, int columns, const u16* x, const float* sums, int part, int parts,
+                                 float* result) {
+    int row = threadIdx.x >> 2 & 7;
+    multiply_rows<T>(brought(tile, slot, from, row_bytes, row), brought(tile, slot, from, row_bytes, row + 8), columns, x, sums, part, parts, result);
+}
+
+// A warp's sums of one column to shared memory.
+STRATA_INLINE void put_column(float* partial, const float* result) {
+    int lane = threadIdx.x & 31;
+    if ((lane & 3) == 0) {
+        partial[lane >> 2] = result[0];
+        partial[(lane >> 2) + 8] = result[2];
+    }
+}
+
 struct RowMatrix {
     const u8* weights;
     float* out;

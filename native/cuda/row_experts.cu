@@ -94,17 +94,13 @@ STRATA_INLINE void gated(const GateUpInputs& given, GateUpRoom& room, const floa
     float* sums = T::OFFSET ? (float*)(shared + given.sums_at) : nullptr;
     Vec4 ones[KEPT];
     keep_norm<8>(nullptr, columns, ones);
-    bring_kept<8>(x, ones, false, 0.0f, columns, OneExact<T>::value, (u16*)shared, sums, &room.inverse, nullptr);
+    bring_kept<8>(x, ones, false, 0.0f, columns, T::BYTES, (u16*)shared, sums, &room.inverse, nullptr);
     copy_async_wait<0>();
     __syncthreads();
     float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     const u8* high = TOGETHER ? brought(tile + 8 * slot, slot, up, row_bytes, lane >> 2) : brought(tile, slot, from, row_bytes, (lane >> 2) + 8);
-    multiply_groups<T, true, OneExact<T>::value>(brought(tile, slot, from, row_bytes, lane >> 2), high, (columns + 31) >> 5, columns,
-                                                 columns_of((u16*)shared, 0, sums, 0, 1), 0, warp & (SHARE - 1), SHARE, result);
-    if ((lane & 3) == 0) {
-        partial[warp][lane >> 2] = result[0];
-        partial[warp][(lane >> 2) + 8] = result[2];
-    }
+    multiply_rows<T>(brought(tile, slot, from, row_bytes, lane >> 2), high, columns, (u16*)shared, sums, warp & (SHARE - 1), SHARE, result);
+    put_column(partial[warp], result);
     __syncthreads();
     if (t < VALUES && t < own) {
         float gate = 0.0f, upper = 0.0f;
@@ -177,19 +173,11 @@ STRATA_INLINE void gate_up(const GateUpInputs& given, GateUpRoom& room) {
     }
 }
 
-// grid (outputs / 16, rows), two warps for every expert and two for the shared one.
-template <class T>
-STRATA_INLINE void multiply_down(const Down& m, const u8* tile, const u8* from, const u16* activations, const float* sums, int part, float* result) {
-    int lane = threadIdx.x & 31;
-    multiply_groups<T, true, OneExact<T>::value>(brought(tile, m.slot, from, m.row_bytes, lane >> 2),
-                                                 brought(tile, m.slot, from, m.row_bytes, (lane >> 2) + 8), (m.columns + 31) >> 5, m.columns,
-                                                 columns_of(activations, 0, sums, 0, 1), 0, part, 2, result);
-}
-// T: type of the routed experts, S: of the shared one.
+// grid (outputs / 16, rows), two warps for every expert and two for the shared one. T: type of the routed experts, S: of the shared one.
 template <class T, class S>
 STRATA_INLINE void down(const DownInputs& given, float (*partial)[16], float* most_of) {
     STRATA_DYNAMIC_SHARED(shared);
-    int t = threadIdx.x, warp = t >> 5, lane = t & 31, which = warp >> 1, part = warp & 1, in_pair = t & 63;
+    int t = threadIdx.x, warp = t >> 5, which = warp >> 1, part = warp & 1, in_pair = t & 63;
     int first = blockIdx.x * 16, own = given.outputs - first, row = blockIdx.y, pair = row * given.used + which;
     bool common = which >= given.used;
     const Down& m = common ? given.common : given.routed;
@@ -226,20 +214,19 @@ STRATA_INLINE void down(const DownInputs& given, float (*partial)[16], float* mo
     u16* activations = (u16*)(tile + (common ? given.common_x_at : given.x_at));
     float* sums = (common ? S::OFFSET : T::OFFSET) ? (float*)(tile + (common ? given.common_sums_at : given.sums_at)) : nullptr;
     float inverse, result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    bring_activations_of_warps(there, x, m.columns, common ? OneExact<S>::value : OneExact<T>::value, activations, sums, part, 2, most_of + 2 * which,
+    bring_activations_of_warps(there, x, m.columns, common ? S::BYTES : T::BYTES, activations, sums, part, 2, most_of + 2 * which,
                                inverse);
     copy_async_wait<0>();
     __syncthreads();
     if (!Same<T, S>::value && common) {
-        multiply_down<S>(m, tile, from, activations, sums, part, result);
+        multiply_tile<S>(tile, m.slot, from, m.row_bytes, m.columns, activations, sums, part, 2, result);
     } else if (there) {
-        multiply_down<T>(m, tile, from, activations, sums, part, result);
+        multiply_tile<T>(tile, m.slot, from, m.row_bytes, m.columns, activations, sums, part, 2, result);
     }
     factor = there ? factor * inverse : 0.0f;
-    if ((lane & 3) == 0) {
-        partial[warp][lane >> 2] = there ? factor * result[0] : 0.0f;
-        partial[warp][(lane >> 2) + 8] = there ? factor * result[2] : 0.0f;
-    }
+    result[0] *= factor;
+    result[2] *= factor;
+    put_column(partial[warp], result);
     __syncthreads();
     if (makes) {
         float sum = 0.0f;

@@ -36,18 +36,13 @@ STRATA_INLINE void products_of_streams(const StreamProducts& given, float (*part
     keep_norm<WARPS>(given.norm + (long long)stream * columns, columns, norm);
     wait_for_previous_kernel();
     release_next_kernel();
-    bring_kept<WARPS>(given.x + (long long)place * columns, norm, true, given.epsilon, columns, OneExact<T>::value, (u16*)shared, sums, &inverse,
+    bring_kept<WARPS>(given.x + (long long)place * columns, norm, true, given.epsilon, columns, T::BYTES, (u16*)shared, sums, &inverse,
                       blockIdx.x == 0 ? given.factors + place : nullptr);
     copy_async_wait<0>();
     __syncthreads();
     float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    multiply_groups<T, true, OneExact<T>::value>(brought(tile, slot, from, m.row_bytes, lane >> 2),
-                                                 brought(tile, slot, from, m.row_bytes, (lane >> 2) + 8), (columns + 31) >> 5, columns,
-                                                 columns_of((u16*)shared, 0, sums, 0, 1), 0, warp, WARPS, result);
-    if ((lane & 3) == 0) {
-        partial[warp][lane >> 2] = result[0];
-        partial[warp][(lane >> 2) + 8] = result[2];
-    }
+    multiply_tile<T>(tile, slot, from, m.row_bytes, columns, (u16*)shared, sums, warp, WARPS, result);
+    put_column(partial[warp], result);
     __syncthreads();
     if (t < 16 && t < own) {
         float sum = 0.0f;
@@ -148,24 +143,19 @@ STRATA_INLINE void hyper(const HyperInputs& given, HyperRoom& room) {
     for (int w = 0; w < 8; w++) {
         most = fmaxf(most, room.most[w]);
     }
-    fitting(most, OneExact<T>::value, factor, inverse);
+    fitting(most, T::BYTES, factor, inverse);
     if (128 * warp < rank) {
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             low[i] *= factor;
         }
-        put_four(OneExact<T>::value, low, (u16*)shared + 4 * t, 4 * t < rank, sums, t >> 3);
+        put_four(T::BYTES, low, (u16*)shared + 4 * t, 4 * t < rank, sums, t >> 3);
     }
     copy_async_wait<0>();
     __syncthreads();
     float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    multiply_groups<T, true, OneExact<T>::value>(brought(tile, slot, from, given.row_bytes, lane >> 2),
-                                                 brought(tile, slot, from, given.row_bytes, (lane >> 2) + 8), (rank + 31) >> 5, rank,
-                                                 columns_of((u16*)shared, 0, sums, 0, 1), 0, warp % each, each, result);
-    if ((lane & 3) == 0) {
-        partial[warp][lane >> 2] = result[0];
-        partial[warp][(lane >> 2) + 8] = result[2];
-    }
+    multiply_tile<T>(tile, slot, from, given.row_bytes, rank, (u16*)shared, sums, warp % each, each, result);
+    put_column(partial[warp], result);
     __syncthreads();
     if (t < 16 * streams) {
         float gate = 0.0f;

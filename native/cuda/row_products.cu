@@ -31,7 +31,7 @@ STRATA_INLINE void start_tile(const RowProducts& given, int tile, u8* to, int pe
 template <class T, int WARPS>
 STRATA_INLINE void products(const RowProducts& given, float (*partial)[16], float& inverse) {
     STRATA_DYNAMIC_SHARED(shared);
-    int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, columns = given.columns, slot = given.slot;
+    int warp = threadIdx.x >> 5, columns = given.columns, slot = given.slot;
     u16* activations = (u16*)shared;
     float* sums = T::OFFSET ? (float*)(shared + given.sums_at) : nullptr;
     u8* stored = shared + given.tile_at;
@@ -41,7 +41,7 @@ STRATA_INLINE void products(const RowProducts& given, float (*partial)[16], floa
     keep_norm<WARPS>(given.norm, columns, norm);
     wait_for_previous_kernel();
     release_next_kernel();
-    bring_kept<WARPS>(given.x, norm, given.norm != nullptr, given.epsilon, columns, OneExact<T>::value, activations, sums, &inverse, nullptr);
+    bring_kept<WARPS>(given.x, norm, given.norm != nullptr, given.epsilon, columns, T::BYTES, activations, sums, &inverse, nullptr);
     int place = 0;
 #pragma unroll 1
     for (int tile = blockIdx.x; tile < given.tiles; tile += gridDim.x, place ^= 1) {
@@ -56,13 +56,8 @@ STRATA_INLINE void products(const RowProducts& given, float (*partial)[16], floa
         __syncthreads();
         float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
         const u8* tile_of = stored + place * 16 * slot;
-        multiply_groups<T, true, OneExact<T>::value>(brought(tile_of, slot, from, m.row_bytes, lane >> 2),
-                                 brought(tile_of, slot, from, m.row_bytes, (lane >> 2) + 8), (columns + 31) >> 5, columns,
-                                 columns_of(activations, 0, sums, 0, 1), 0, warp, WARPS, result);
-        if ((lane & 3) == 0) {
-            partial[warp][lane >> 2] = result[0];
-            partial[warp][(lane >> 2) + 8] = result[2];
-        }
+        multiply_tile<T>(tile_of, slot, from, m.row_bytes, columns, activations, sums, warp, WARPS, result);
+        put_column(partial[warp], result);
         __syncthreads();
         if (makes) {
             float sum = 0.0f;
