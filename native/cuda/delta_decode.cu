@@ -1,7 +1,7 @@
 // Gated DeltaNet for passes of few rows a sequence: convolution, unit keys, the delta rule, norm and output gate in one kernel.
 //
 // A block takes one value head of one segment, of at most 8 rows. State [slot][value head][value size][key size], float32: eight lanes hold a value
-// row, as many rows at a time as there are lanes for, and the first of them are on their way before the kernel waits for the projections. The convolution's last rows
+// row, 64 rows at a time, and the first of them are on their way before the kernel waits for the projections. The convolution's last rows
 // are a value head's own or shared by all of a key head: those the block that comes last moves on.
 // Bytes moved: the state once in and once out, the inputs of a key head once for each of its value heads.
 #include "strata.cuh"
@@ -44,7 +44,7 @@ STRATA_INLINE void decode(const DeltaInputs& given, float* rows, float* matrices
     int ratio = value_heads / key_heads, key_head = tiled ? head % key_heads : head / ratio;
     int count = counts[segment], first_row = first_rows[segment], slot = slots[segment];
     int channels = 2 * key_heads * K + value_heads * value_size;
-    int lane = threadIdx.x & 7, part = threadIdx.x >> 3, at_once = blockDim.x >> 3, warp = threadIdx.x >> 5, in_warp = threadIdx.x & 31;
+    int lane = threadIdx.x & 7, part = threadIdx.x >> 3, warp = threadIdx.x >> 5, in_warp = threadIdx.x & 31;
     float* own = matrices + ((long long)slot * value_heads + head) * value_size * K;
     float s[CHUNKS][VEC];
     auto load_state = [&](int row) {
@@ -79,7 +79,7 @@ STRATA_INLINE void decode(const DeltaInputs& given, float* rows, float* matrices
     }
     float* past_rows = rows + (long long)slot * (kernel - 1) * channels;
     const float* inputs = given.qkv + (long long)first_row * channels;
-    for (int c = threadIdx.x; c < 2 * K + value_size; c += blockDim.x) {
+    for (int c = threadIdx.x; c < 2 * K + value_size; c += 512) {
         int channel = channel_of(c);
         const float* in = inputs + channel;
         float* past = past_rows + channel;
@@ -131,11 +131,11 @@ STRATA_INLINE void decode(const DeltaInputs& given, float* rows, float* matrices
     }
     __syncthreads();
     if (!hold && before == ratio - 1) {
-        for (int c = threadIdx.x; c < 2 * K; c += blockDim.x) {
+        for (int c = threadIdx.x; c < 2 * K; c += 512) {
             move_on(past_rows + channel_of(c), inputs + channel_of(c), count, kernel - 1, channels);
         }
     }
-    for (int first = 0; first < value_size; first += at_once) {
+    for (int first = 0; first < value_size; first += 64) {
         int row = first + part;
         bool live = row < value_size;
         if (first > 0) {

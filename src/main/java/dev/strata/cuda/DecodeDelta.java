@@ -10,12 +10,6 @@ import java.util.Map;
 /** Launches delta_decode: all of a DeltaNet mixer between its projections, for passes of few rows a sequence. */
 final class DecodeDelta {
     private static final int MOST_VALUES = 256;
-
-    /** Lanes that hold a row of the state, and the threads of a block. */
-    private static final int LANES = 8;
-
-    private static final int FEWEST_THREADS = 256;
-    private static final int MOST_THREADS = 512;
     private static final int MOST_SEGMENTS = 64;
 
     private final Launcher launcher;
@@ -79,12 +73,6 @@ final class DecodeDelta {
                 .flag(hold)
                 .address(arrivals)
                 .tensor(out)
-                .launch(
-                        kernel(shape.keySize()),
-                        shape.valueHeads(),
-                        step.segments(),
-                        1,
-                        Math.clamp(32L * Math.ceilDiv(LANES * shape.valueSize(), 32), FEWEST_THREADS, MOST_THREADS),
-                        0);
+                .launch(kernel(shape.keySize()), shape.valueHeads(), step.segments(), 1, 512, 0);
     }
 }
