@@ -20,7 +20,7 @@ final class DecodeExperts {
     private final Launcher launcher;
     private final Scratch scratch;
     private final StoredTypes types;
-    private final DecodeProducts products;
+    private final DecodeForms forms;
     private final int sharedBytes;
     private final RowDecode row;
     private final Kernel route;
@@ -32,13 +32,13 @@ final class DecodeExperts {
             Scratch scratch,
             Kernels kernels,
             StoredTypes types,
-            DecodeProducts products,
+            DecodeForms forms,
             RowDecode row,
             int sharedBytes) {
         this.launcher = launcher;
         this.scratch = scratch;
         this.types = types;
-        this.products = products;
+        this.forms = forms;
         this.sharedBytes = sharedBytes;
         this.row = row;
         this.route = kernels.chained("decode_route", 0);
@@ -47,7 +47,7 @@ final class DecodeExperts {
     }
 
     boolean routes(RouterShape shape, Weight router, int rows) {
-        return products.suits(rows) && shape.used() <= MOST_CHOSEN && shape.experts() <= MOST_EXPERTS;
+        return forms.fused(rows) && shape.used() <= MOST_CHOSEN && shape.experts() <= MOST_EXPERTS;
     }
 
     /** Norm, router product and choice; {@code in.scratch()} gets the normed rows where there is a norm. */
@@ -86,13 +86,6 @@ final class DecodeExperts {
         return tileAt + DecodeShapes.tileBytes(gate.bytes(columns)) + DecodeShapes.tileBytes(up.bytes(columns));
     }
 
-    private record Layout(int sumsAt, int tileAt) {}
-
-    private static Layout layout(int columns, boolean sums) {
-        int end = 2 * DecodeShapes.stride(columns);
-        return new Layout(sums ? end : 0, DecodeShapes.aligned(end + (sums ? 4 * DecodeShapes.groups(columns) : 0)));
-    }
-
     private static boolean sums(QuantType gate, QuantType up) {
         return DecodeShapes.hasOffset(gate) || DecodeShapes.hasOffset(up);
     }
@@ -105,8 +98,8 @@ final class DecodeExperts {
     /** Whether {@link #gateUp} can take the layer. */
     boolean gates(ExpertLayout layout, @Nullable SharedExpert shared, int rows) {
         int columns = layout.hidden();
-        int tileAt = layout(columns, true).tileAt();
-        return products.suits(rows)
+        int tileAt = ActivationRoom.of(0, 1, columns, true).end();
+        return forms.fused(rows)
                 && oneForm(layout.gateType(), layout.upType())
                 && (shared == null || oneForm(shared.gate().type(), shared.up().type()))
                 && gateUpBytes(tileAt, layout.gateType(), layout.upType(), columns) <= sharedBytes
@@ -117,7 +110,7 @@ final class DecodeExperts {
     /** Whether {@link #down} can take the layer. */
     boolean sums(ExpertLayout layout, @Nullable SharedExpert shared, int used, int rows) {
         int experts = used + (shared == null ? 0 : 1);
-        return products.suits(rows) && experts <= MOST_WARPS && downBytes(layout, shared, used) <= sharedBytes;
+        return forms.fused(rows) && experts <= MOST_WARPS && downBytes(layout, shared, used) <= sharedBytes;
     }
 
     /** silu(gate x) * (up x) of every pair of the experts in the range, float32 [pairs, intermediate], and of the shared expert. */
@@ -135,16 +128,16 @@ final class DecodeExperts {
         int columns = layout.hidden();
         boolean sums = sums(layout.gateType(), layout.upType())
                 || (shared != null && sums(shared.gate().type(), shared.up().type()));
-        Layout where = layout(columns, sums);
+        ActivationRoom where = ActivationRoom.of(0, 1, columns, sums);
         boolean plain = first == 0 && number == layout.experts() && RowDecode.gates(layout, shared);
         boolean halves = plain && shared != null && shared.gate().type() != layout.gateType();
-        int bytes = gateUpBytes(where.tileAt(), layout.gateType(), layout.upType(), columns);
+        int bytes = gateUpBytes(where.end(), layout.gateType(), layout.upType(), columns);
         int widest = layout.intermediate();
         if (shared != null) {
             int common = gateUpBytes(
-                    where.tileAt(), shared.gate().type(), shared.up().type(), columns);
+                    where.end(), shared.gate().type(), shared.up().type(), columns);
             // Half of the rows at a time.
-            bytes = Math.max(bytes, halves ? (common + where.tileAt()) / 2 : common);
+            bytes = Math.max(bytes, halves ? (common + where.end()) / 2 : common);
             widest = Math.max(widest, shared.gate().outputs());
         }
         launcher.begin()
@@ -163,7 +156,7 @@ final class DecodeExperts {
         launcher.tensor(in)
                 .integer(columns)
                 .integer(where.sumsAt())
-                .integer(where.tileAt())
+                .integer(where.end())
                 .address(values)
                 .address(shared == null ? 0 : sharedValues(rows, shared))
                 .tensor(shared == null ? null : shared.scalarGate())
@@ -222,15 +215,12 @@ final class DecodeExperts {
         return scratch.address("shared expert factors of few rows", 4L * DecodeShapes.MOST_ROWS);
     }
 
-    /** Offsets of activations and their sums (0: none) in the shared memory of an expert, and its bytes. */
-    private record DownLayout(int xAt, int sumsAt, int bytes) {}
+    /** An expert's part of shared memory: its stored rows, from {@code xAt} on its activations. */
+    private record DownLayout(int xAt, ActivationRoom room) {}
 
     private static DownLayout downLayout(QuantType type, int columns) {
         int tile = DecodeShapes.tileBytes(type.bytes(columns));
-        boolean sums = DecodeShapes.hasOffset(type);
-        int end = tile + 2 * DecodeShapes.stride(columns);
-        return new DownLayout(
-                tile, sums ? end : 0, DecodeShapes.aligned(end + (sums ? 4 * DecodeShapes.groups(columns) : 0)));
+        return new DownLayout(tile, ActivationRoom.of(tile, 1, columns, DecodeShapes.hasOffset(type)));
     }
 
     private static DownLayout downLayout(ExpertLayout layout) {
@@ -242,8 +232,8 @@ final class DecodeExperts {
     }
 
     private static int downBytes(ExpertLayout layout, @Nullable SharedExpert shared, int used) {
-        return used * downLayout(layout).bytes()
-                + (shared == null ? 0 : downLayout(shared).bytes());
+        return used * downLayout(layout).room().end()
+                + (shared == null ? 0 : downLayout(shared).room().end());
     }
 
     /** The weighted sum of the down products over every row's experts and the shared one, added to a residual; comes right behind {@link #gateUp}. */
@@ -322,11 +312,11 @@ final class DecodeExperts {
                 .integer(mode.code())
                 .tensor(inject)
                 .integer(inject == null ? 0 : inject.columns())
-                .integer(where.bytes())
+                .integer(where.room().end())
                 .integer(where.xAt())
-                .integer(where.sumsAt())
+                .integer(where.room().sumsAt())
                 .integer(common.xAt())
-                .integer(common.sumsAt())
+                .integer(common.room().sumsAt())
                 .tensor(target)
                 .launch(
                         plain

@@ -27,32 +27,28 @@ final class DecodeProducts {
         this.products = kernels.chained("decode_products", sharedBytes);
     }
 
-    /** Whether passes of so many rows use the kernels of decode.cu. */
-    boolean suits(int rows) {
-        return forms.fused(rows);
-    }
-
     /** Whether the matrices fit one launch with {@code rows} rows. */
     boolean fits(int rows, Weight... weights) {
-        return suits(rows) && weights.length <= MOST && layout(rows, weights).bytes() <= sharedBytes;
+        return forms.fused(rows) && weights.length <= MOST && layout(rows, weights).bytes() <= sharedBytes;
     }
 
-    /** Offsets in shared memory: sums of groups (0: none), stored rows. */
-    private record Layout(int stride, int sumsAt, int tileAt, int bytes) {}
+    /** A block's shared memory: activations, then the largest tile of stored rows. */
+    private record Layout(ActivationRoom room, int tileBytes) {
+        int bytes() {
+            return room.end() + tileBytes;
+        }
+    }
 
     private static Layout layout(int allRows, Weight... weights) {
         int rows = Math.min(allRows, DecodeShapes.ROWS);
         int columns = weights[0].inputs();
-        int stride = DecodeShapes.stride(columns);
-        int end = 2 * rows * stride;
         boolean sums = false;
         int tile = 0;
         for (Weight weight : weights) {
             sums |= DecodeShapes.hasOffset(weight.type());
             tile = Math.max(tile, DecodeShapes.tileBytes(DecodeShapes.pieceBytes(weight)));
         }
-        int tileAt = DecodeShapes.aligned(end + (sums ? 4 * rows * DecodeShapes.groups(columns) : 0));
-        return new Layout(stride, sums ? end : 0, tileAt, tileAt + tile);
+        return new Layout(ActivationRoom.of(0, rows, columns, sums), tile);
     }
 
     /** residual streams += inject * W in. */
@@ -144,9 +140,9 @@ final class DecodeProducts {
                 .real(in.epsilon())
                 .integer(rows.rows())
                 .integer(rows.columns())
-                .integer(layout.stride())
-                .integer(layout.sumsAt())
-                .integer(layout.tileAt())
+                .integer(DecodeShapes.stride(rows.columns()))
+                .integer(layout.room().sumsAt())
+                .integer(layout.room().end())
                 .address(factors)
                 .integer(streams)
                 .integer(0)

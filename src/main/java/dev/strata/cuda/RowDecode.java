@@ -129,14 +129,13 @@ final class RowDecode {
             return DecodeShapes.OUTPUTS * slot;
         }
 
-        static Layout of(Weight weight, int allRows) {
-            int rows = Math.min(allRows, DecodeShapes.ROWS);
-            int end = 2 * rows * DecodeShapes.stride(weight.inputs());
-            boolean sums = DecodeShapes.hasOffset(weight.type());
-            return new Layout(
-                    DecodeShapes.slot(weight.rowBytes()),
-                    sums ? end : 0,
-                    DecodeShapes.aligned(end + (sums ? 4 * rows * DecodeShapes.groups(weight.inputs()) : 0)));
+        static Layout of(Weight weight, int rows) {
+            ActivationRoom room = ActivationRoom.of(
+                    0,
+                    Math.min(rows, DecodeShapes.ROWS),
+                    weight.inputs(),
+                    DecodeShapes.hasOffset(weight.type()));
+            return new Layout(DecodeShapes.slot(weight.rowBytes()), room.sumsAt(), room.end());
         }
     }
 
@@ -182,6 +181,19 @@ final class RowDecode {
         }
     }
 
+    /** The arguments that are a RowMatrix of row.cuh. */
+    static void matrix(
+            Launcher launcher, Weight weight, long out, int firstTile, ProductMode mode, float scale) {
+        launcher.address(weight.address())
+                .address(out)
+                .integer((int) weight.rowBytes())
+                .integer(weight.outputs())
+                .integer(firstTile)
+                .integer(mode.code())
+                .real(scale)
+                .integer(0);
+    }
+
     private void launch(
             Weight[] weights,
             Tensor[] outs,
@@ -200,14 +212,7 @@ final class RowDecode {
         for (int i = 0; i < MOST_MATRICES; i++) {
             int which = chosen[Math.min(i, count - 1)];
             Weight weight = weights[which];
-            launcher.address(weight.address())
-                    .tensor(outs[which])
-                    .integer((int) weight.rowBytes())
-                    .integer(weight.outputs())
-                    .integer(tiles)
-                    .integer(mode.code())
-                    .real(scales[which])
-                    .integer(0);
+            matrix(launcher, weight, outs[which].address(), tiles, mode, scales[which]);
             if (i < count) {
                 tiles += Math.ceilDiv(weight.outputs(), DecodeShapes.OUTPUTS);
             }

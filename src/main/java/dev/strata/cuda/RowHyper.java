@@ -30,17 +30,12 @@ final class RowHyper {
         this.sharedBytes = sharedBytes;
     }
 
-    /** Offsets in shared memory of the sums of groups (0: none) and of the stored rows, and all bytes. */
-    private record Layout(int slot, int sumsAt, int tileAt, int bytes) {
+    /** A block's shared memory: one row of activations, then stored rows, {@code slot} bytes apart. */
+    private record Layout(ActivationRoom room, int slot, int bytes) {
         static Layout of(Weight weight, int columns, long bytesOfRow, int tiles) {
-            int end = 2 * DecodeShapes.stride(columns);
-            boolean sums = DecodeShapes.hasOffset(weight.type());
-            int tileAt = DecodeShapes.aligned(end + (sums ? 4 * DecodeShapes.groups(columns) : 0));
+            ActivationRoom room = ActivationRoom.of(0, 1, columns, DecodeShapes.hasOffset(weight.type()));
             return new Layout(
-                    DecodeShapes.slot(bytesOfRow),
-                    sums ? end : 0,
-                    tileAt,
-                    tileAt + tiles * DecodeShapes.tileBytes(bytesOfRow));
+                    room, DecodeShapes.slot(bytesOfRow), room.end() + tiles * DecodeShapes.tileBytes(bytesOfRow));
         }
     }
 
@@ -106,8 +101,8 @@ final class RowHyper {
                 .integer(up.inputs())
                 .integer(outputs)
                 .integer(down.outputs())
-                .integer(layout.sumsAt())
-                .integer(layout.tileAt())
+                .integer(layout.room().sumsAt())
+                .integer(layout.room().end())
                 .address(low)
                 .address(factors)
                 .tensor(residual)
@@ -134,14 +129,13 @@ final class RowHyper {
         int tiles = 0;
         for (int i = 0; i < 2; i++) {
             Weight matrix = matrices[Math.min(i, matrices.length - 1)];
-            launcher.address(matrix.address())
-                    .address(low + (i == 0 ? 0 : 4L * first.outputs()))
-                    .integer((int) matrix.rowBytes())
-                    .integer(matrix.outputs())
-                    .integer(tiles)
-                    .integer(ProductMode.STORE.code())
-                    .real(matrix.scale() / streams)
-                    .integer(0);
+            RowDecode.matrix(
+                    launcher,
+                    matrix,
+                    low + (i == 0 ? 0 : 4L * first.outputs()),
+                    tiles,
+                    ProductMode.STORE,
+                    matrix.scale() / streams);
             tiles += i < matrices.length ? Math.ceilDiv(matrix.outputs(), DecodeShapes.OUTPUTS) : 0;
         }
         launcher.integer(matrices.length)
@@ -150,8 +144,8 @@ final class RowHyper {
                 .real(weights.epsilon())
                 .integer(first.inputs() / streams)
                 .integer(layout.slot())
-                .integer(layout.sumsAt())
-                .integer(layout.tileAt())
+                .integer(layout.room().sumsAt())
+                .integer(layout.room().end())
                 .integer((int) (first.rowBytes() / streams))
                 .integer(outputs)
                 .address(factors)
