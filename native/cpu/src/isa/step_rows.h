@@ -39,9 +39,10 @@ static inline __m512 widened(__m256 v) { return _mm512_insertf32x8(_mm512_setzer
 // Factors of one run of up to 16 outputs.
 template <class T>
 static inline __attribute__((always_inline)) void stepFactors(const uint8_t* p, int64_t rowBytes, int outputs, Step* step) {
-    if constexpr (T::HALVES == 2) return T::stepScales(p, rowBytes, outputs, step->scales);
-    for (int j = 0; j < outputs; j++, p += rowBytes) {
-        if constexpr (T::HALVES == 1) _mm256_store_ps(step->scales[j], T::scales(p, 8));
+    if constexpr (T::HALVES == 2) {
+        T::stepScales(p, rowBytes, outputs, step->scales);
+    } else {
+        for (int j = 0; j < outputs; j++, p += rowBytes) _mm256_store_ps(step->scales[j], T::scales(p, 8));
     }
 }
 
