@@ -207,8 +207,6 @@ struct VbmiQ4_K : UnpackQ4_K {
     }
 };
 
-// Types that VBMI makes cheaper.
-#define STRATA_VBMI(X) X(Q2_0) X(IQ4_NL) X(IQ4_XS) X(MXFP4) X(NVFP4) X(Q4_K)
 // Codebook types.
 #define STRATA_BOOKS(X) X(IQ2_XXS) X(IQ2_XS) X(IQ2_S) X(IQ3_XXS) X(IQ3_S)
 
@@ -222,7 +220,7 @@ static bool fillBooks() {
 template <class = void>
 static void fillVbmiRows(Kernels* k) {
 #define X(name) k->dots[name] = dotBytes<Vbmi##name, Unpack##name>;
-    STRATA_VBMI(X)
+    X(Q2_0) X(IQ4_NL) X(IQ4_XS) X(MXFP4) X(NVFP4) X(Q4_K)
 #undef X
 }
 
