@@ -14,7 +14,6 @@ record ActivationRoom(int sumsAt, int end) {
     static ActivationRoom of(int at, int rows, int columns, boolean sums) {
         int behind = at + 2 * rows * DecodeShapes.stride(columns);
         return new ActivationRoom(
-                sums ? behind : 0,
-                DecodeShapes.aligned(behind + (sums ? 4 * rows * DecodeShapes.groups(columns) : 0)));
+                sums ? behind : 0, DecodeShapes.aligned(behind + (sums ? 4 * rows * DecodeShapes.groups(columns) : 0)));
     }
 }

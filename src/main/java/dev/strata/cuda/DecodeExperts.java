@@ -134,8 +134,8 @@ final class DecodeExperts {
         int bytes = gateUpBytes(where.end(), layout.gateType(), layout.upType(), columns);
         int widest = layout.intermediate();
         if (shared != null) {
-            int common = gateUpBytes(
-                    where.end(), shared.gate().type(), shared.up().type(), columns);
+            int common =
+                    gateUpBytes(where.end(), shared.gate().type(), shared.up().type(), columns);
             // Half of the rows at a time.
             bytes = Math.max(bytes, halves ? (common + where.end()) / 2 : common);
             widest = Math.max(widest, shared.gate().outputs());

@@ -29,7 +29,9 @@ final class DecodeProducts {
 
     /** Whether the matrices fit one launch with {@code rows} rows. */
     boolean fits(int rows, Weight... weights) {
-        return forms.fused(rows) && weights.length <= MOST && layout(rows, weights).bytes() <= sharedBytes;
+        return forms.fused(rows)
+                && weights.length <= MOST
+                && layout(rows, weights).bytes() <= sharedBytes;
     }
 
     /** A block's shared memory: activations, then the largest tile of stored rows. */

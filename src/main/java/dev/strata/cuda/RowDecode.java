@@ -131,10 +131,7 @@ final class RowDecode {
 
         static Layout of(Weight weight, int rows) {
             ActivationRoom room = ActivationRoom.of(
-                    0,
-                    Math.min(rows, DecodeShapes.ROWS),
-                    weight.inputs(),
-                    DecodeShapes.hasOffset(weight.type()));
+                    0, Math.min(rows, DecodeShapes.ROWS), weight.inputs(), DecodeShapes.hasOffset(weight.type()));
             return new Layout(DecodeShapes.slot(weight.rowBytes()), room.sumsAt(), room.end());
         }
     }
@@ -182,8 +179,7 @@ final class RowDecode {
     }
 
     /** The arguments that are a RowMatrix of row.cuh. */
-    static void matrix(
-            Launcher launcher, Weight weight, long out, int firstTile, ProductMode mode, float scale) {
+    static void matrix(Launcher launcher, Weight weight, long out, int firstTile, ProductMode mode, float scale) {
         launcher.address(weight.address())
                 .address(out)
                 .integer((int) weight.rowBytes())

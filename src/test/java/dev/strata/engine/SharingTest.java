@@ -97,11 +97,11 @@ class SharingTest {
         builder.parallel = 3;
         builder.pages = 200;
         try (EngineFixture fixture = builder.start()) {
-            Collector answer = fixture.begin(
-                    EngineFixture.request(EngineFixture.prompt(EngineFixture.tokens(20, 1)), 2000));
+            Collector answer =
+                    fixture.begin(EngineFixture.request(EngineFixture.prompt(EngineFixture.tokens(20, 1)), 2000));
             answer.awaitBegun();
-            Collector prompt = fixture.begin(
-                    EngineFixture.request(EngineFixture.prompt(EngineFixture.tokens(1500, 2)), 1));
+            Collector prompt =
+                    fixture.begin(EngineFixture.request(EngineFixture.prompt(EngineFixture.tokens(1500, 2)), 1));
             // Embeddings are prompts too.
             assertEquals(
                     1,
