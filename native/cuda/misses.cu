@@ -2,7 +2,8 @@
 //
 // share_misses (one block a layer): the routed experts of a pass split into residents (their address lies in the cache), those that the
 // processor takes, and those that the card takes. `planned` gets the address by which products read each routed expert: a slot, a spare
-// slot that pull_blobs fills, mapped memory, or 0 for the processor's. With experts for the processor the block writes the question
+// slot that pull_blobs fills, mapped memory, or 0 for the processor's. Spare slots are taken in turn over all layers of a pass, so that a blob stays
+// where it is until as many others have come; `notes` tell the host where, for it to keep some. With experts for the processor the block writes the question
 // (chosen experts, ids, rows) to mapped memory and raises its number last. The split depends on the number of misses alone, so it
 // needs no answer: `shares[misses]` experts go to the processor, those that no kernel can reach first, then by ascending number.
 // With `tail` above 0 a missed expert that every row ranks at `tail` or later is left out: its pairs get the row's first expert with weight 0.
@@ -68,26 +69,30 @@ struct Question {
 struct MeetingState {
     u32 sequence, asked;
     u64 asked_at;
+    u32 next_spare, unused[3];
 };
+
+// A note is an expert's number, and above these bits one more than the number of the spare slot that it was pulled into.
+static const int NOTED_EXPERT_BITS = 16;
 
 STRATA_KERNEL(256, share_misses, const u64* table, int* ids, int* notes, float* weights, int tail, int pairs, int used, u64 cache,
               u64 cache_bytes, const u16* shares, int most_shared, u64 spare, u64 stride, int spares, int experts, int layer, u64* planned,
               u64* pulls, MeetingState* state, Question* question, const float* x, int columns) {
     __shared__ u64 addresses[MOST_EXPERTS];
     __shared__ u8 routed[MOST_EXPERTS];
+    __shared__ u16 pulled[MOST_EXPERTS], chosen[MOST_PAIRS];
     __shared__ int asked[2];
     wait_for_previous_kernel();
     release_next_kernel();
     // All at once: the one warp that goes through them would wait for memory again and again.
     for (int e = threadIdx.x; e < experts; e += blockDim.x) {
         routed[e] = 0;
+        pulled[e] = 0;
         addresses[e] = table[e];
     }
     __syncthreads();
     for (int i = threadIdx.x; i < pairs; i += blockDim.x) {
-        if (notes) {
-            notes[i] = ids[i];
-        }
+        chosen[i] = ids[i];
         if (tail == 0 || i % used < tail) {
             routed[ids[i]] = 1;
         }
@@ -125,7 +130,7 @@ STRATA_KERNEL(256, share_misses, const u64* table, int* ids, int* notes, float* 
             given = given < unreachable ? unreachable : given;
         }
         int open = given - unreachable, seen = 0, listed = 0, linked = 0;
-        u32 below = (1u << lane) - 1;
+        u32 below = (1u << lane) - 1, next = state->next_spare;
         for (int base = 0; base < experts; base += 32) {
             int e = base + lane;
             bool wanted = e < experts && routed[e] == 1;
@@ -140,23 +145,35 @@ STRATA_KERNEL(256, share_misses, const u64* table, int* ids, int* notes, float* 
             bool link = reachable && !taken;
             u32 links = votes(link);
             int place = linked + population(links & below);
-            if (wanted) {
-                planned[e] = !out ? address : taken ? 0 : place < spares ? spare + place * stride : address;
-            }
+            u64 read_at = taken ? 0 : address;
             if (link && place < spares) {
-                pulls[1 + place] = address;
+                u32 slot = (next + place) % spares;
+                read_at = spare + slot * stride;
+                pulled[e] = slot + 1;
+                pulls[1 + 2 * place] = address;
+                pulls[2 + 2 * place] = read_at;
+            }
+            if (wanted) {
+                planned[e] = read_at;
             }
             seen += population(reachables);
             listed += population(takens);
             linked += population(links);
         }
         if (lane == 0) {
-            pulls[0] = linked < spares ? linked : spares;
+            int pulling = linked < spares ? linked : spares;
+            pulls[0] = pulling;
+            if (pulling > 0) {
+                state->next_spare = (next + pulling) % spares;
+            }
             asked[0] = listed;
             asked[1] = linked;
         }
     }
     __syncthreads();
+    for (int i = threadIdx.x; notes && i < pairs; i += blockDim.x) {
+        notes[i] = chosen[i] | pulled[chosen[i]] << NOTED_EXPERT_BITS;
+    }
     if (asked[0] == 0) {
         if (threadIdx.x == 0) {
             state->asked = 0;
@@ -188,16 +205,16 @@ STRATA_KERNEL(256, share_misses, const u64* table, int* ids, int* notes, float* 
     }
 }
 
-// spare slot k = blob k of `pulls`. grid (parts, spare slots); bytes is a multiple of 16.
-STRATA_KERNEL(512, pull_blobs, const u64* pulls, u64 spare, u64 stride, u64 bytes) {
+// `pulls`: how many, then for each where it lies and where it goes. grid (parts, most blobs); bytes is a multiple of 16.
+STRATA_KERNEL(512, pull_blobs, const u64* pulls, u64 bytes) {
     wait_for_previous_kernel();
     release_next_kernel();
     int k = blockIdx.y;
     if (k >= (int)pulls[0]) {
         return;
     }
-    const Word4* from = (const Word4*)pulls[1 + k];
-    Word4* to = (Word4*)(spare + k * stride);
+    const Word4* from = (const Word4*)pulls[1 + 2 * k];
+    Word4* to = (Word4*)pulls[2 + 2 * k];
     u64 words = bytes / 16, step = (u64)gridDim.x * blockDim.x;
     for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < words; i += 4 * step) {
         Word4 v[4];

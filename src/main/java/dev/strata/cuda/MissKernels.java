@@ -75,8 +75,6 @@ final class MissKernels {
         long bytes = (share.layout().blobBytes() + 15) & -16;
         launcher.begin()
                 .address(share.pulls().address())
-                .address(share.spareAddress())
-                .address(share.spareStride())
                 .address(bytes)
                 .launch(pull, BLOCKS_A_BLOB, Math.min(share.spares(), pairs), 1, 512, 0);
     }

@@ -39,6 +39,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private final ResidencyTable table;
     private final SharedSteps shared;
     private final UsageLog log;
+    private final PulledExperts pulled;
     private final ExpertUsage usage;
     private final SlotAdaptation adaptation;
     private final SwapJudge judge;
@@ -54,6 +55,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private boolean[] complete;
     private boolean[] served;
     private boolean resident;
+    private boolean unreached;
     private boolean sharing;
     private int form;
     private boolean streaming;
@@ -64,6 +66,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private int smallPasses;
     private int sinceRound;
     private long swapped;
+    private long kept;
     private long missedOnDrive;
 
     DevicePlacement(Parts parts) {
@@ -77,6 +80,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         table = parts.table();
         shared = parts.shared();
         log = parts.log();
+        pulled = parts.pulled();
         usage = new ExpertUsage(parts.profile(), 1);
         adaptation = parts.settings().adaptation();
         judge = new SwapJudge(layout);
@@ -103,6 +107,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
             SharedSteps shared,
             @Nullable PromptShare prompts,
             UsageLog log,
+            PulledExperts pulled,
             ExpertProfile profile,
             PlacementSettings settings,
             int chunk,
@@ -191,6 +196,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         boolean noted = log.read(this::chosen);
         if (noted) {
             stepEnded.run();
+            keepPulled(stream);
         }
         if (noted && ++sinceRound >= adaptation.every()) {
             sinceRound = 0;
@@ -229,7 +235,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         void chosen(int layer, int expert);
     }
 
-    private void chosen(int layer, int expert) {
+    private void chosen(int layer, int expert, int spare) {
         listener.chosen(layer, expert);
         boolean hit = cache.isResident(layer, expert);
         long bytes = layout.layout(layer).blobBytes();
@@ -238,6 +244,18 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         }
         usage.count(layer, expert, hit, bytes);
         judge.used(layer, expert);
+        if (spare >= 0) {
+            pulled.pulled(layer, expert, spare);
+        }
+    }
+
+    private void keepPulled(Stream stream) {
+        if (adaptation.swaps() > 0) {
+            long before = swapped;
+            pulled.keep(cache, usage, adaptation.minimumGain(), stream, this::exchanged);
+            kept += swapped - before;
+            completeTable();
+        }
     }
 
     private void adapt(Stream stream) {
@@ -252,22 +270,29 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
             cache.replace(swaps.get(i).slot(), swaps.get(i).newcomer());
         }
         filler.fill(stream);
-        swapped += gone.length;
-        boolean whole = true;
         for (int i = 0; i < gone.length; i++) {
-            int layer = swaps.get(i).layer();
-            refresh(layer, gone[i]);
-            refresh(layer, swaps.get(i).newcomer());
-            boolean reached = table.get(layer, gone[i]) != 0
-                    && table.get(layer, swaps.get(i).newcomer()) != 0;
-            if (!reached && shared.meets() && complete[layer]) {
-                // The processor has it: steps go on as before, larger passes fetch.
-                complete[layer] = false;
-                form++;
-            }
-            whole &= reached || shared.meets();
+            exchanged(swaps.get(i).layer(), gone[i], swaps.get(i).newcomer());
         }
-        if (!whole) {
+        completeTable();
+    }
+
+    /** A slot holds another expert. */
+    private void exchanged(int layer, int gone, int newcomer) {
+        swapped++;
+        refresh(layer, gone);
+        refresh(layer, newcomer);
+        boolean reached = table.get(layer, gone) != 0 && table.get(layer, newcomer) != 0;
+        if (!reached && shared.meets() && complete[layer]) {
+            // The processor has it: steps go on as before, larger passes fetch.
+            complete[layer] = false;
+            form++;
+        }
+        unreached |= !reached && !shared.meets();
+    }
+
+    private void completeTable() {
+        if (unreached) {
+            unreached = false;
             refreshTable();
         }
     }
@@ -399,6 +424,11 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     /** Experts that were exchanged so far. */
     public long swapped() {
         return swapped;
+    }
+
+    /** Of these, the ones that steps had brought over the link anyway. */
+    public long kept() {
+        return kept;
     }
 
     /** What decode steps have used so far; figures of other threads may be a step old. */

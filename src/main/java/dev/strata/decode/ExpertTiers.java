@@ -34,8 +34,11 @@ public final class ExpertTiers {
     /** Spare slots for blobs that small passes fetch. */
     static final int SPARE_SLOTS = 8;
 
-    /** Most slots for blobs that the card pulls over the link in a layer of a step; further ones are read in place, at half the rate. */
+    /** Slots for blobs that the card pulls over the link in a layer of a step; further ones are read in place, at half the rate. */
     static final int PULL_SLOTS = 48;
+
+    /** Slots for each layer, so that most of what a step pulls is still there behind it. */
+    private static final int PULLED_OF_A_LAYER = 2;
 
     private static final long PULL_BYTES = 256 * Bytes.MIB;
 
@@ -157,6 +160,7 @@ public final class ExpertTiers {
                 shared,
                 prompts,
                 log,
+                new PulledExperts(device, pulled, stride, pullSlots),
                 profile,
                 settings,
                 planned == null ? 0 : planned.chunk(),
@@ -213,11 +217,8 @@ public final class ExpertTiers {
     }
 
     private static int pullSlots(ArenaLayout layout) {
-        int experts = 1;
-        for (int layer = 0; layer < layout.layers(); layer++) {
-            experts = Math.max(experts, layout.experts(layer));
-        }
-        return Math.min(experts, Math.clamp(PULL_BYTES / layout.maxStride(), 2, PULL_SLOTS));
+        int most = Math.max(PULL_SLOTS, PULLED_OF_A_LAYER * layout.layers());
+        return Math.min(layout.totalExperts(), Math.clamp(PULL_BYTES / layout.maxStride(), 2, most));
     }
 
     private static <T extends AutoCloseable> T own(List<AutoCloseable> owned, T made) {

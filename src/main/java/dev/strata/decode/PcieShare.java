@@ -11,15 +11,18 @@ final class PcieShare {
     /** Asking the processor costs a step about this much before anything is computed. */
     private static final double MEETING_NANOS = 10_000;
 
-    /** What a meeting costs that neither side's time shows: two kernels more and the way of the numbers. */
-    private static final double OVERHEAD_NANOS = 8_000;
+    /** What a meeting costs that neither side's time shows: the way of the rows and numbers there and back, kernels that wait, workers that wake. */
+    private static final double OVERHEAD_NANOS = 40_000;
 
     private final int[] shares = new int[MOST_MISSES + 1];
     private final boolean balanced;
     private final TimeFit processor;
     private final TimeFit link;
+    private final double linkAlone;
 
-    private PcieShare(boolean balanced, TimeFit processor, TimeFit link) {
+    /** @param linkAlone nanoseconds of the link for an expert while the processor leaves the RAM to it */
+    private PcieShare(boolean balanced, TimeFit processor, TimeFit link, double linkAlone) {
+        this.linkAlone = linkAlone;
         this.balanced = balanced;
         this.processor = processor;
         this.link = link;
@@ -27,7 +30,7 @@ final class PcieShare {
 
     /** A fixed share of the misses for the link, 0 to 1. */
     static PcieShare fixed(double linkShare) {
-        PcieShare share = new PcieShare(false, new TimeFit(0, 1), new TimeFit(0, 1));
+        PcieShare share = new PcieShare(false, new TimeFit(0, 1), new TimeFit(0, 1), 1);
         for (int misses = 0; misses <= MOST_MISSES; misses++) {
             share.shares[misses] = (int) Math.round((1 - linkShare) * misses);
         }
@@ -45,7 +48,8 @@ final class PcieShare {
         PcieShare share = new PcieShare(
                 balanced,
                 new TimeFit(MEETING_NANOS, Math.max(1, processorNanos)),
-                new TimeFit(0, Math.max(1, linkNanos)));
+                new TimeFit(0, Math.max(1, linkNanos)),
+                Math.max(1, linkNanos));
         share.choose();
         return share;
     }
@@ -93,7 +97,9 @@ final class PcieShare {
         if (given > misses) {
             return Double.MAX_VALUE;
         }
-        double linkTime = link.nanos(misses - given);
-        return given == 0 ? linkTime : Math.max(processor.nanos(given), linkTime) + OVERHEAD_NANOS;
+        if (given == 0) {
+            return link.constant() + linkAlone * misses;
+        }
+        return Math.max(processor.nanos(given), link.nanos(misses - given)) + OVERHEAD_NANOS;
     }
 }

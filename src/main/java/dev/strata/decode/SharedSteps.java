@@ -29,7 +29,7 @@ final class SharedSteps implements AutoCloseable {
     private final SlotCache cache;
     private final ResidencyTable table;
     private final ResidencyTable planned;
-    private final long spareAddress;
+    private final Buffer spare;
     private final int spares;
     private final Buffer pulls;
     private final UsageLog log;
@@ -44,7 +44,7 @@ final class SharedSteps implements AutoCloseable {
             SlotCache cache,
             ResidencyTable table,
             ResidencyTable planned,
-            long spareAddress,
+            Buffer spare,
             int spares,
             Buffer pulls,
             UsageLog log,
@@ -56,7 +56,7 @@ final class SharedSteps implements AutoCloseable {
         this.cache = cache;
         this.table = table;
         this.planned = planned;
-        this.spareAddress = spareAddress;
+        this.spare = spare;
         this.spares = spares;
         this.pulls = pulls;
         this.log = log;
@@ -94,14 +94,14 @@ final class SharedSteps implements AutoCloseable {
         List<AutoCloseable> owned = new ArrayList<>();
         try {
             ResidencyTable planned = own(owned, ResidencyTable.create(device, cache.layout(), "planned experts"));
-            Buffer pulls = own(owned, device.allocate(8L * (spares + 1), "missed blobs"));
-            Buffer state = own(owned, device.allocate(16, "meetings"));
+            Buffer pulls = own(owned, device.allocate(8L * (2 * spares + 1), "missed blobs"));
+            Buffer state = own(owned, device.allocate(MissShare.STATE_BYTES, "meetings"));
             try (Stream stream = device.newStream("meetings")) {
-                device.fill(state, 0, 16, 0, stream);
+                device.fill(state, 0, MissShare.STATE_BYTES, 0, stream);
                 stream.synchronize();
             }
             return new SharedSteps(
-                    device, cache, table, planned, spare.address(), spares, pulls, log, tailSkip, state, owned);
+                    device, cache, table, planned, spare, spares, pulls, log, tailSkip, state, owned);
         } catch (RuntimeException failed) {
             Closing.all(owned);
             throw failed;
@@ -226,7 +226,7 @@ final class SharedSteps implements AutoCloseable {
                     planned.layer(layer),
                     cache.buffer().address(),
                     cache.plan().bytes(),
-                    spareAddress,
+                    spare.address(),
                     layout.maxStride(),
                     spares,
                     pulls,

@@ -57,6 +57,10 @@ final class TimeFit {
         }
     }
 
+    double constant() {
+        return constant;
+    }
+
     double nanos(int experts) {
         return constant + slope * experts;
     }

@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import dev.strata.device.Buffer;
 import dev.strata.device.Device;
 import dev.strata.device.Event;
+import dev.strata.device.MissShare;
 import dev.strata.device.Routing;
 import dev.strata.device.Stream;
 import java.util.ArrayList;
@@ -21,8 +22,11 @@ final class UsageLog implements AutoCloseable {
     /** Hears one choice. */
     @FunctionalInterface
     interface Listener {
-        void chosen(int layer, int expert);
+        /** @param spare the spare slot that the expert was pulled into, -1 when it was not */
+        void chosen(int layer, int expert, int spare);
     }
+
+    private static final int EXPERT = (1 << MissShare.NOTED_EXPERT_BITS) - 1;
 
     private static final int MOST_USED = 32;
 
@@ -101,9 +105,9 @@ final class UsageLog implements AutoCloseable {
         copied.synchronize();
         for (int layer = 0; layer < layers; layer++) {
             for (int i = 0; i < rows * used; i++) {
-                int expert = host.host().get(JAVA_INT, layer * LAYER_BYTES + 4L * i);
-                if (expert >= 0) {
-                    listener.chosen(layer, expert);
+                int note = host.host().get(JAVA_INT, layer * LAYER_BYTES + 4L * i);
+                if (note >= 0) {
+                    listener.chosen(layer, note & EXPERT, (note >> MissShare.NOTED_EXPERT_BITS) - 1);
                 }
             }
         }

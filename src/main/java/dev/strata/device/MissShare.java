@@ -12,12 +12,13 @@ import org.jspecify.annotations.Nullable;
  * @param cacheBytes size of the cache; addresses inside are hits
  * @param spareAddress where missed blobs are pulled to
  * @param spareStride bytes from one spare slot to the next
- * @param spares spare slots; further misses are read in place, all of them with 0
- * @param pulls scratch memory of 1 + spares int64
+ * @param spares spare slots, taken in turn over the layers of a pass; what a layer misses beyond them is read in place, all of it with 0
+ * @param pulls scratch memory of 1 + 2 spares int64
  * @param tailSkip rank from which on missed experts are left out, 0: none are; the routing of their pairs is changed
- * @param notes address of memory that receives the ids chosen, 0 when nobody wants them
+ * @param notes address of memory that receives a note for every pair: the expert chosen and, {@value #NOTED_EXPERT_BITS} bits higher, one more than the
+ *     number of the spare slot that it was pulled into; 0 when nobody wants them
  * @param mostNotes pairs that there is room for; the ids of larger passes are not noted
- * @param state 16 bytes that the kernels of a device share, zero at first
+ * @param state {@value #STATE_BYTES} bytes that the kernels of a device share, zero at first
  * @param meeting the host's part, or null when the card takes all misses
  */
 public record MissShare(
@@ -36,6 +37,12 @@ public record MissShare(
         int mostNotes,
         Buffer state,
         @Nullable Meeting meeting) {
+    /** Bytes of {@code state}. */
+    public static final int STATE_BYTES = 32;
+
+    /** Bits of a note that tell the expert. */
+    public static final int NOTED_EXPERT_BITS = 16;
+
     /** Most experts of a layer that can be shared. */
     public static final int MOST_EXPERTS = 1024;
 

@@ -199,6 +199,7 @@ public final class DecodeBenchmark {
         row.put("hit_rate", all.hitBytes() / (double) Math.max(1, all.hitBytes() + all.missBytes()));
         row.put("missed_mb_a_step", all.missBytes() / 1e6 / steps);
         row.put("swaps", all.swaps());
+        row.put("kept", all.kept());
         PoolFigures pool = placement.pool();
         if (pool != null && pool.meetings() > 0) {
             double meetings = pool.meetings();
@@ -216,6 +217,7 @@ public final class DecodeBenchmark {
                     placement.cache().slots(), TierSettings.placement(options).adaptation());
             row.put("replayed_adaptive", adaptive.hitRate());
             row.put("replayed_swaps_a_step", adaptive.swaps());
+            row.put("replayed_kept_a_step", adaptive.kept());
             row.put("replayed_static", replay.fixed(placement.cache().slots()));
             row.put("replayed_lru", replay.leastRecentlyUsed(placement.cache().slots()));
         }
@@ -224,13 +226,18 @@ public final class DecodeBenchmark {
     }
 
     /** Counters of a placement at one moment. */
-    private record Marks(long hitBytes, long missBytes, long swaps) {
+    private record Marks(long hitBytes, long missBytes, long swaps, long kept) {
         static Marks of(DevicePlacement placement) {
-            return new Marks(placement.usage().hitBytes(), placement.usage().missBytes(), placement.swapped());
+            return new Marks(
+                    placement.usage().hitBytes(),
+                    placement.usage().missBytes(),
+                    placement.swapped(),
+                    placement.kept());
         }
 
         Marks minus(Marks other) {
-            return new Marks(hitBytes - other.hitBytes, missBytes - other.missBytes, swaps - other.swaps);
+            return new Marks(
+                    hitBytes - other.hitBytes, missBytes - other.missBytes, swaps - other.swaps, kept - other.kept);
         }
     }
 

@@ -25,20 +25,23 @@ public final class CacheReplay {
      * What a cache did.
      *
      * @param hitRate share of lookups
-     * @param swaps a step
+     * @param swaps a step, which cost the link a blob each
+     * @param kept missed experts a step that were given a slot
      */
-    public record Result(double hitRate, double swaps) {}
+    public record Result(double hitRate, double swaps, double kept) {}
 
-    /** The cache as it runs in decode, from a profile without knowledge. */
+    /** The cache as it runs in decode when the card brings all that is missed, from a profile without knowledge. */
     public Result adaptive(int slots, SlotAdaptation adaptation) {
         ExpertProfile even = ExpertProfile.even(layout);
         SlotPlan plan = SlotPlan.fit(layout, even.ranking(), Long.MAX_VALUE, slots);
         MemorySegment nothing = MemorySegment.ofAddress(4096).reinterpret(Math.max(1, plan.bytes()));
         ExpertUsage usage = new ExpertUsage(even, 1);
+        Newcomers newcomers = new Newcomers(trace.most());
         SwapJudge judge = new SwapJudge(layout);
         long lookups = 0;
         long hits = 0;
         long swaps = 0;
+        long kept = 0;
         try (SlotCache cache = new SlotCache(layout, plan, HostBuffer.of(nothing))) {
             for (int slot = 0; slot < plan.slots(); slot++) {
                 cache.loading(slot);
@@ -48,6 +51,9 @@ public final class CacheReplay {
                 int[] choices = trace.step(step);
                 for (int i = 0; i < choices.length; i += 2) {
                     boolean hit = cache.isResident(choices[i], choices[i + 1]);
+                    if (!hit) {
+                        newcomers.add(choices[i], choices[i + 1], 0);
+                    }
                     usage.count(choices[i], choices[i + 1], hit, 1);
                     judge.used(choices[i], choices[i + 1]);
                     if (step >= counted) {
@@ -55,6 +61,13 @@ public final class CacheReplay {
                         hits += hit ? 1 : 0;
                     }
                 }
+                long version = cache.version();
+                newcomers.admit(cache, usage, adaptation.minimumGain(), (slot, layer, newcomer, place) -> {
+                    cache.replace(slot, newcomer);
+                    cache.loading(slot);
+                    cache.ready(slot);
+                });
+                kept += step >= counted ? (cache.version() - version) / 2 : 0;
                 if ((step + 1) % adaptation.every() == 0) {
                     List<SlotAdaptation.Swap> chosen = adaptation.choose(cache, usage, judge.factor());
                     swap(cache, chosen, judge);
@@ -64,7 +77,8 @@ public final class CacheReplay {
                 }
             }
         }
-        return new Result(rate(hits, lookups), swaps / (double) Math.max(1, trace.steps() - counted));
+        double steps = Math.max(1, trace.steps() - counted);
+        return new Result(rate(hits, lookups), swaps / steps, kept / steps);
     }
 
     private static void swap(SlotCache cache, List<SlotAdaptation.Swap> swaps, SwapJudge judge) {

@@ -27,6 +27,15 @@ public final class RoutingTrace {
         filled = 0;
     }
 
+    /** Most choices of one step. */
+    int most() {
+        int most = 0;
+        for (int step = 0; step < count; step++) {
+            most = Math.max(most, steps[step].length / 2);
+        }
+        return most;
+    }
+
     public int steps() {
         return count;
     }

@@ -1,6 +1,7 @@
 package dev.strata.expert;
 
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.Comparator;
 import java.util.List;
 
@@ -33,7 +34,7 @@ public record SlotAdaptation(int every, int swaps, float decay, float minimumGai
     /** The same with the least gain multiplied by {@code factor}. */
     public List<Swap> choose(SlotCache cache, ExpertUsage usage, float factor) {
         List<Swap> all = new ArrayList<>();
-        boolean[] taken = new boolean[cache.slots()];
+        BitSet taken = new BitSet(cache.slots());
         for (int layer = 0; layer < cache.layout().layers(); layer++) {
             List<Integer> newcomers = newcomers(cache, usage, layer);
             for (int newcomer : newcomers) {
@@ -46,7 +47,7 @@ public record SlotAdaptation(int every, int swaps, float decay, float minimumGai
                 if (fresh <= old * minimumGain * factor) {
                     break;
                 }
-                taken[victim] = true;
+                taken.set(victim);
                 all.add(new Swap(victim, layer, newcomer, fresh - old));
             }
         }
@@ -69,11 +70,12 @@ public record SlotAdaptation(int every, int swaps, float decay, float minimumGai
         return newcomers;
     }
 
-    private static int leastUsed(SlotCache cache, ExpertUsage usage, int layer, boolean[] taken) {
+    /** The slot of the layer's least used resident that may be replaced and is not {@code taken}, -1 when there is none. */
+    static int leastUsed(SlotCache cache, ExpertUsage usage, int layer, BitSet taken) {
         int least = -1;
         float lowest = Float.MAX_VALUE;
         for (int slot : cache.slotsOf(layer)) {
-            if (!taken[slot] && cache.state(slot) == SlotState.READY && !cache.inUse(slot)) {
+            if (!taken.get(slot) && cache.state(slot) == SlotState.READY && !cache.inUse(slot)) {
                 float count = usage.count(layer, cache.expert(slot));
                 if (count < lowest) {
                     lowest = count;

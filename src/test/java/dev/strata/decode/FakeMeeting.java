@@ -12,6 +12,8 @@ import java.util.List;
 
 /** What the kernels of misses.cu do, in Java on a fake device: plan, pull, ask, wait. */
 final class FakeMeeting {
+    private static final long NEXT_SPARE = 16;
+
     private final MissShare share;
     private final int[] chosen;
     private final int rows;
@@ -38,9 +40,6 @@ final class FakeMeeting {
     }
 
     void share() {
-        if (chosen.length <= share.mostNotes()) {
-            MemorySegment.copy(chosen, 0, at(share.notes(), 4L * chosen.length), JAVA_INT, 0, chosen.length);
-        }
         int experts = share.layout().experts();
         MemorySegment table = at(share.table().address(), 8L * experts);
         MemorySegment planned = at(share.planned().address(), 8L * experts);
@@ -63,11 +62,24 @@ final class FakeMeeting {
                 planned.setAtIndex(JAVA_LONG, expert, table.getAtIndex(JAVA_LONG, expert));
             }
         }
-        for (int i = 0; i < plan.links() && i < share.spares(); i++) {
-            long to = share.spareAddress() + i * share.spareStride();
+        MemorySegment state = at(share.state().address(), MissShare.STATE_BYTES);
+        int next = state.get(JAVA_INT, NEXT_SPARE);
+        int pulling = Math.min(plan.links(), share.spares());
+        int[] pulled = new int[experts];
+        for (int i = 0; i < pulling; i++) {
+            int spare = (next + i) % share.spares();
+            pulled[plan.link(i)] = spare + 1;
+            long to = share.spareAddress() + spare * share.spareStride();
             long bytes = share.layout().blobBytes();
             MemorySegment.copy(at(table.getAtIndex(JAVA_LONG, plan.link(i)), bytes), 0, at(to, bytes), 0, bytes);
             planned.setAtIndex(JAVA_LONG, plan.link(i), to);
+        }
+        if (pulling > 0) {
+            state.set(JAVA_INT, NEXT_SPARE, (next + pulling) % share.spares());
+        }
+        for (int i = 0; i < chosen.length && chosen.length <= share.mostNotes(); i++) {
+            at(share.notes(), 4L * chosen.length)
+                    .setAtIndex(JAVA_INT, i, chosen[i] | pulled[chosen[i]] << MissShare.NOTED_EXPERT_BITS);
         }
         for (int i = 0; i < plan.processors(); i++) {
             planned.setAtIndex(JAVA_LONG, plan.processor(i), 0);

@@ -1,0 +1,70 @@
+package dev.strata.decode;
+
+import dev.strata.device.Buffer;
+import dev.strata.device.Device;
+import dev.strata.device.Stream;
+import dev.strata.expert.ExpertUsage;
+import dev.strata.expert.Newcomers;
+import dev.strata.expert.SlotCache;
+import java.util.Arrays;
+
+/**
+ * Experts that the last step pulled over the link into spare slots, where they lie until others are pulled there. Those that are used more than a
+ * resident of their layer are copied into its slot on the device, so that following what is used costs the link nothing. One thread uses it.
+ */
+final class PulledExperts {
+    private static final int NONE = -1;
+
+    private final Device device;
+    private final Buffer spare;
+    private final long stride;
+    private final int[] layers;
+    private final int[] experts;
+    private final Newcomers newcomers;
+
+    /** @param spares slots of {@code spare}, each {@code stride} bytes wide */
+    PulledExperts(Device device, Buffer spare, long stride, int spares) {
+        this.device = device;
+        this.spare = spare;
+        this.stride = stride;
+        layers = new int[spares];
+        experts = new int[spares];
+        newcomers = new Newcomers(spares);
+        Arrays.fill(layers, NONE);
+    }
+
+    /** Hears what a slot holds from now on. */
+    @FunctionalInterface
+    interface Exchange {
+        void exchanged(int layer, int gone, int newcomer);
+    }
+
+    /** An expert was pulled into a spare slot, over what had been pulled there before. */
+    void pulled(int layer, int expert, int place) {
+        layers[place] = layer;
+        experts[place] = expert;
+    }
+
+    /**
+     * Keeps what is worth a slot, in the order of {@code stream}; the other blobs are forgotten.
+     *
+     * @param minimumGain how many times the count of what it replaces an expert must have
+     */
+    void keep(SlotCache cache, ExpertUsage usage, float minimumGain, Stream stream, Exchange exchange) {
+        for (int place = 0; place < layers.length; place++) {
+            if (layers[place] != NONE) {
+                newcomers.add(layers[place], experts[place], place);
+                layers[place] = NONE;
+            }
+        }
+        newcomers.admit(cache, usage, minimumGain, (slot, layer, newcomer, place) -> {
+            int gone = cache.expert(slot);
+            cache.replace(slot, newcomer);
+            cache.loading(slot);
+            long bytes = cache.layout().layout(layer).blobBytes();
+            device.copyOnDevice(spare, place * stride, cache.buffer(), cache.offset(slot), bytes, stream);
+            cache.ready(slot);
+            exchange.exchanged(layer, gone, newcomer);
+        });
+    }
+}
