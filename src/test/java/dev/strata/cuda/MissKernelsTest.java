@@ -1,6 +1,7 @@
 package dev.strata.cuda;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.strata.device.Buffer;
 import dev.strata.device.Device;
@@ -35,6 +36,59 @@ class MissKernelsTest {
         check(1, new int[] {0, 0, 0, 5, 3, 5}, new float[] {0.5f, 0, 0, 0.6f, 0.3f, 0}, new long[] {
             CACHE, -1, -1, CACHE + 3, -1, RAM + 5
         });
+    }
+
+    /** Two passes of a layer with three spare slots: both times experts 1 and 4 are missed, expert 0 is not. */
+    @Test
+    void pulledBlobsTakeSpareSlotsInTurn() {
+        ExpertLayout layout = new ExpertLayout(0, 6, 32, 32, QuantType.Q8_0, QuantType.Q8_0, QuantType.Q8_0, false);
+        int bytes = (int) layout.blobBytes();
+        try (CudaBackend backend = Cards.open(CudaOptions.defaults().withVramLimit(1L << 28));
+                Arena arena = Arena.ofConfined();
+                Stream stream = backend.device().newStream("test")) {
+            Device device = backend.device();
+            MemorySegment host = arena.allocate(6L * bytes, 64);
+            try (Buffer table = device.allocate(64, "table");
+                    Buffer plan = device.allocate(64, "plan");
+                    Buffer pulls = device.allocate(64, "pulls");
+                    Buffer state = device.allocate(MissShare.STATE_BYTES, "state");
+                    Buffer notes = device.allocate(64, "notes");
+                    Buffer blobs = device.allocate(6L * bytes, "blobs");
+                    Buffer spare = device.allocate(3L * bytes, "spare slots")) {
+                device.fill(state, 0, MissShare.STATE_BYTES, 0, stream);
+                for (int expert = 0; expert < 6; expert++) {
+                    host.asSlice((long) expert * bytes, bytes).fill((byte) (0x10 + expert));
+                }
+                device.copyToDevice(host, blobs, 0, stream);
+                stream.synchronize();
+                for (int expert = 0; expert < 6; expert++) {
+                    host.setAtIndex(ValueLayout.JAVA_LONG, expert, blobs.address() + (long) expert * bytes);
+                }
+                device.copyToDevice(host.asSlice(0, 48), table, 0, stream);
+                stream.synchronize();
+                Routing routing = backend.routing(1, 3);
+                MemorySegment.copy(new int[] {4, 0, 1}, 0, host, ValueLayout.JAVA_INT, 0, 3);
+                device.copyToDevice(host.asSlice(0, 12), routing.ids(), 0, stream);
+                stream.synchronize();
+                MissShare share = new MissShare(
+                        0, layout, table, plan, blobs.address(), bytes, spare.address(), bytes, 3, pulls, 0,
+                        notes.address(), 6, state, null);
+                MissKernels kernels = ((CudaOps) backend.ops()).misses();
+                for (int[] slots : new int[][] {{0, 1}, {2, 0}}) {
+                    kernels.share(share, routing, backend.tensor(1, 32, "rows"), false);
+                    int[] noted = {4 | (slots[1] + 1) << 16, 0, 1 | (slots[0] + 1) << 16};
+                    assertArrayEquals(noted, read(backend, notes, 3, host).toArray(ValueLayout.JAVA_INT));
+                    long[] planned = read(backend, plan, 10, host).toArray(ValueLayout.JAVA_LONG);
+                    assertEquals(blobs.address(), planned[0]);
+                    assertEquals(spare.address() + (long) slots[0] * bytes, planned[1]);
+                    assertEquals(spare.address() + (long) slots[1] * bytes, planned[4]);
+                }
+                byte[] all = read(backend, spare, 3 * bytes / 4, host).toArray(ValueLayout.JAVA_BYTE);
+                assertEquals(0x14, all[0]);
+                assertEquals(0x14, all[2 * bytes - 1], "of the first pass");
+                assertEquals(0x11, all[3 * bytes - 1]);
+            }
+        }
     }
 
     private static void check(int tailSkip, int[] ids, float[] weights, long[] planned) {

@@ -78,6 +78,26 @@ class SharedStepsTest {
     }
 
     @Test
+    void whatTheLinkBroughtIsKept() {
+        SplittableRandom random = new SplittableRandom(3);
+        try (World world = new World(60, 5, 1)) {
+            int seed = 4;
+            long linkBytes = world.placement.scheduler().linkBytes();
+            for (int step = 0; step < 12; step++) {
+                world.pass.run(1, new SplittableRandom(seed));
+            }
+            assertEquals(List.of(), world.pass.wrong());
+            assertTrue(world.placement.kept() > 0);
+            assertEquals(world.placement.kept(), world.placement.swapped(), "nothing had to cross the link again");
+            assertEquals(linkBytes, world.placement.scheduler().linkBytes());
+            long hits = world.placement.usage().hits();
+            world.pass.run(1, new SplittableRandom(seed));
+            world.pass.run(1, random);
+            assertEquals(2 * 5 * USED, world.placement.usage().hits() - hits, "all choices of the last two repeated steps were there");
+        }
+    }
+
+    @Test
     void residentExpertsNeedNoMeeting() {
         try (World world = new World(240, 0, 0)) {
             int form = world.placement.form();

@@ -32,6 +32,18 @@ class CacheReplayTest {
         assertTrue(adaptive > fixed && adaptive > lru, all);
     }
 
+    @ParameterizedTest
+    @CsvSource({"46", "78", "143", "208"})
+    void aFewStepsAreEnoughToLearn(int slotsOfALayer) {
+        ArenaLayout many = Layouts.small(3, 512);
+        RoutingTrace trace = trace(new SkewedRouting(3, 512, 10, 0.7, 0.5, 5), 135);
+        CacheReplay replay = new CacheReplay(many, trace, 75);
+        double adaptive = replay.adaptive(3 * slotsOfALayer, SlotAdaptation.DEFAULTS).hitRate();
+        double fixed = replay.fixed(3 * slotsOfALayer);
+        double lru = replay.leastRecentlyUsed(3 * slotsOfALayer);
+        assertTrue(adaptive > fixed && adaptive > lru, adaptive + ", " + fixed + ", " + lru);
+    }
+
     @Test
     void evenRoutingCostsFewSwaps() {
         CacheReplay replay = new CacheReplay(layout(), trace(0, 0, 1500), 300);
@@ -51,11 +63,14 @@ class CacheReplayTest {
     }
 
     private static RoutingTrace trace(double skew, double locality, int steps) {
-        SkewedRouting routing = new SkewedRouting(LAYERS, EXPERTS, USED, skew, locality, 11);
+        return trace(new SkewedRouting(LAYERS, EXPERTS, USED, skew, locality, 11), steps);
+    }
+
+    private static RoutingTrace trace(SkewedRouting routing, int steps) {
         RoutingTrace trace = new RoutingTrace();
         for (int step = 0; step < steps; step++) {
             int[][] chosen = routing.step();
-            for (int layer = 0; layer < LAYERS; layer++) {
+            for (int layer = 0; layer < chosen.length; layer++) {
                 for (int expert : chosen[layer]) {
                     trace.choose(layer, expert);
                 }
