@@ -47,13 +47,12 @@ public final class ServerMetrics {
             .withoutExemplars()
             .classicUpperBounds(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
             .register(registry);
-    private final Histogram gapSeconds = Histogram.builder()
-            .name("strata_token_gap_seconds")
-            .help("Between two pieces of one answer")
-            .classicOnly()
-            .withoutExemplars()
-            .classicUpperBounds(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10)
-            .register(registry);
+    private final GapHistogram gaps = new GapHistogram("strata_token_gap_seconds", "Between two pieces of one answer");
+
+    /** Counts of a server that has just started. */
+    public ServerMetrics() {
+        registry.register(gaps);
+    }
 
     private Counter counter(String name, String help, String... labels) {
         return Counter.builder()
@@ -100,8 +99,9 @@ public final class ServerMetrics {
         firstTokenSeconds.observe(seconds);
     }
 
-    public void gap(double seconds) {
-        gapSeconds.observe(seconds);
+    /** For the gaps between the pieces of one answer. */
+    public GapHistogram.Answer gaps() {
+        return gaps.new Answer();
     }
 
     public void finished(String reason, Usage usage, Timings timings, boolean firstChoice) {

@@ -12,6 +12,7 @@ import java.io.InputStream;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -258,6 +259,33 @@ final class DirectStreamTest {
             assertTrue(engine.given.await(20, TimeUnit.SECONDS));
             InputStream in = new BufferedInputStream(socket.getInputStream(), 1 << 16);
             assertTrue(Client.read(in, LARGE, Integer.MAX_VALUE));
+            assertEquals(-1, in.read());
+        } finally {
+            engine.stop();
+        }
+    }
+
+    @Test
+    void requestsBehindAStreamAreAnsweredInOrderAndIdleConnectionsClose() throws Exception {
+        Engine engine = new Engine();
+        try (TestServer server = TestServer.start(
+                        engine.service,
+                        options -> options.withLimits(
+                                options.limits().with(limits -> limits.idleTime = Duration.ofMillis(300))));
+                Socket socket = new Socket()) {
+            engine.thread.start();
+            socket.setSoTimeout(20_000);
+            socket.connect(new InetSocketAddress("127.0.0.1", server.server.port()));
+            InputStream in = new BufferedInputStream(socket.getInputStream());
+            for (int seed = 1; seed < 60; seed += 3) {
+                for (int i = 0; i < 3; i++) {
+                    Client.ask(socket, seed + i, false);
+                }
+                for (int i = 0; i < 3; i++) {
+                    assertTrue(Client.read(in, seed + i, Integer.MAX_VALUE));
+                }
+            }
+            // Nobody told the event loop that the last answer has ended.
             assertEquals(-1, in.read());
         } finally {
             engine.stop();

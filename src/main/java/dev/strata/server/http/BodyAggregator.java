@@ -12,7 +12,6 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMessage;
 import io.netty.handler.codec.http.HttpObjectAggregator;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import io.netty.handler.codec.http.HttpServerKeepAliveHandler;
 import io.netty.handler.codec.http.HttpStatusClass;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.ssl.SslHandler;
@@ -35,9 +34,7 @@ final class BodyAggregator extends HttpObjectAggregator {
     protected void handleOversizedMessage(ChannelHandlerContext context, HttpMessage oversized) {
         FullHttpResponse response = refusal(HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE);
         response.headers().set(HttpHeaderNames.CONNECTION, "close");
-        // Written below the keep-alive handler, which would close the connection right after it.
-        ChannelHandlerContext below = context.pipeline().context(HttpServerKeepAliveHandler.class);
-        (below == null ? context : below).writeAndFlush(response).addListener(_ -> closeSoon(context));
+        context.writeAndFlush(response).addListener(_ -> closeSoon(context));
     }
 
     /** What a client hears that asks before it sends its body: a refusal has a JSON body too. */

@@ -3,7 +3,6 @@ package dev.strata.server.http;
 import dev.strata.server.http.GenerationCall.Piece;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;
-import io.netty.util.concurrent.ScheduledFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -12,9 +11,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes the pieces of a streamed answer to the socket. In the steady state the thread that brings them sends them itself and wakes nobody; whatever is unusual
- * (the head, a full socket, the end, a failure) is done on the connection's event loop, and so is everything where there is no other way to the socket. It
- * also looks after silence and slow readers, while the request's virtual thread waits for the end.
+ * Takes the pieces of a streamed answer to the socket. In the steady state the thread that brings them sends them itself and wakes nobody; the request's
+ * virtual thread sends the head and waits for the end, which it sends, too. Whatever is unusual (the first stream of a connection, a full socket, silence, slow
+ * readers) is done on the connection's event loop, and so is everything where there is no other way to the socket.
  */
 final class EventPump implements GenerationCall.Taker {
     /** Pieces that wait together go out in writes of about this size. */
@@ -28,15 +27,22 @@ final class EventPump implements GenerationCall.Taker {
     private final Consumer<Piece> counter;
     private final PumpQueue queue;
     private final DirectSender sender;
+    private final DirectSender edges;
     /** Who may take pieces and write them. */
     private final Turn turn = new Turn();
     /** The way beside the pipeline; null when there is none. Set before the turn is opened. */
-    private @Nullable DirectSocket socket;
+    private volatile @Nullable DirectSocket socket;
     /** Whether pieces came that the thread which brings them may send itself. */
     private final AtomicBoolean fresh = new AtomicBoolean();
 
+    /** Whether the writer has ended the stream; of whoever has the turn. */
+    private boolean ended;
+
     private final AtomicBoolean scheduled = new AtomicBoolean();
     private final CountDownLatch done = new CountDownLatch(1);
+    /** Opens when the last piece has come, for the thread that waits here to send it, and when all is done. */
+    private final CountDownLatch lastCame = new CountDownLatch(1);
+
     private volatile @Nullable Throwable failure;
     private volatile long lastWrite = System.nanoTime();
     /** Since when the socket has been full; 0: it is not. */
@@ -46,10 +52,12 @@ final class EventPump implements GenerationCall.Taker {
     private final long keepAlive;
     /** Longest time that a client may leave its socket full, in nanoseconds. */
     private final long slowReader;
-    /** The event loop's own; null before the first and after the last look. */
-    private @Nullable ScheduledFuture<?> looking;
 
-    /** @param queue that of the channel's event loop */
+    /**
+     * @param queue that of the channel's event loop
+     * @param sender for the thread that brings the pieces
+     * @param edges for the thread that runs this
+     */
     EventPump(
             Exchange exchange,
             GenerationCall call,
@@ -57,7 +65,8 @@ final class EventPump implements GenerationCall.Taker {
             EventWriter writer,
             Consumer<Piece> counter,
             PumpQueue queue,
-            DirectSender sender) {
+            DirectSender sender,
+            DirectSender edges) {
         this.exchange = exchange;
         this.channel = exchange.channel();
         this.call = call;
@@ -66,6 +75,7 @@ final class EventPump implements GenerationCall.Taker {
         this.counter = counter;
         this.queue = queue;
         this.sender = sender;
+        this.edges = edges;
         this.keepAlive = exchange.limits().keepAlive().toNanos();
         this.slowReader = exchange.limits().slowReader().toNanos();
     }
@@ -76,20 +86,23 @@ final class EventPump implements GenerationCall.Taker {
      * @throws ClientGoneException when the client left or did not read
      */
     void run() {
-        begin();
+        if (!beginAside()) {
+            begin();
+        }
         try {
             // Without a limit: a virtual thread that waits for a time costs a wake-up of yet another thread.
+            lastCame.await();
+            if (done.getCount() > 0 && !send(edges)) {
+                scheduleNow();
+            }
             done.await();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            stopLookingSoon();
             throw new ClientGoneException("Interrupted");
+        } finally {
+            queue.unwatch(this);
         }
-        Throwable cause = failure;
-        if (cause != null) {
-            stopLookingSoon();
-        }
-        switch (cause) {
+        switch (failure) {
             case null -> {}
             case RuntimeException e -> throw e;
             case Error e -> throw e;
@@ -97,20 +110,48 @@ final class EventPump implements GenerationCall.Taker {
         }
     }
 
+    /** Sends the head on this thread; false when there is no way beside the pipeline yet. */
+    private boolean beginAside() {
+        DirectSocket way = exchange.freeSocket();
+        if (way == null || !events.isChunked() || !edges.take()) {
+            return false;
+        }
+        // Nobody else knows of the stream, whose turn is still the event loop's.
+        boolean sent;
+        try {
+            sent = events.send(edges, way);
+        } finally {
+            edges.release();
+        }
+        socket = way;
+        if (sent) {
+            turn.open();
+        }
+        listen();
+        if (!sent || !call.isQuiet()) {
+            scheduleNow();
+        }
+        return true;
+    }
+
     /** Head and first events leave at once, so that clients and proxies see life while the prompt is read; only then may others send. */
     private void begin() {
         try {
             channel.eventLoop().execute(() -> {
                 events.flush();
-                startLooking();
                 socket = events.isChunked() ? exchange.directSocket() : null;
-                call.onArrival(this);
-                exchange.onWritable(this::scheduleNow);
+                listen();
                 scheduleNow();
             });
         } catch (RejectedExecutionException e) {
             fail(PumpQueue.stopped());
         }
+    }
+
+    private void listen() {
+        queue.watch(this);
+        call.onArrival(this);
+        exchange.onWritable(this::scheduleNow);
     }
 
     @Override
@@ -129,10 +170,15 @@ final class EventPump implements GenerationCall.Taker {
     public void paused() {
         if (fresh.get() && fresh.compareAndSet(true, false)) {
             queue.leave();
-            if (send(sender)) {
-                return;
+            if (!call.hasEnded() || socket == null || turn.isLoops()) {
+                if (send(sender)) {
+                    return;
+                }
+                schedule();
+            } else {
+                // The end is more work, for which the next pass need not wait. What comes right before it goes along.
+                lastCame.countDown();
             }
-            schedule();
         }
         queue.wake();
     }
@@ -140,8 +186,7 @@ final class EventPump implements GenerationCall.Taker {
     /** Sends what there is past the pipeline, on the calling thread; false when the event loop has to do it otherwise. */
     private boolean send(DirectSender sender) {
         DirectSocket way = socket;
-        // The end is the event loop's, and what comes right before it goes along.
-        if (way == null || call.hasEnded() || !turn.take()) {
+        if (way == null || !turn.take()) {
             return false;
         }
         boolean sent = false;
@@ -153,6 +198,10 @@ final class EventPump implements GenerationCall.Taker {
                 events.giveBack();
                 sender.release();
             }
+        }
+        if (done.getCount() == 0) {
+            // Ended: the turn is nobody's.
+            return true;
         }
         if (sent) {
             return turn.giveBack();
@@ -168,15 +217,31 @@ final class EventPump implements GenerationCall.Taker {
                 counter.accept(piece);
                 writer.write(piece);
             }
-            if (writer.isDone() || !events.send(sender, way)) {
-                return false;
+            if (writer.isDone()) {
+                return sendEnd(sender, way);
             }
             lastWrite = System.nanoTime();
-            return true;
+            return events.send(sender, way);
         } catch (RuntimeException | Error e) {
             fail(e);
             return false;
         }
+    }
+
+    private boolean sendEnd(DirectSender sender, DirectSocket way) {
+        writer.end();
+        ended = true;
+        if (!events.sendEnd(sender, way)) {
+            return false;
+        }
+        exchange.sentAside();
+        finish();
+        return true;
+    }
+
+    private void finish() {
+        done.countDown();
+        lastCame.countDown();
     }
 
     private void schedule() {
@@ -193,32 +258,14 @@ final class EventPump implements GenerationCall.Taker {
     /** Ends the stream: it cannot be written. */
     void fail(Throwable cause) {
         failure = cause;
-        done.countDown();
-    }
-
-    private void startLooking() {
-        long pause = Math.min(keepAlive, slowReader);
-        looking = channel.eventLoop().scheduleWithFixedDelay(this::look, pause, pause, TimeUnit.NANOSECONDS);
-    }
-
-    private void stopLooking() {
-        ScheduledFuture<?> ends = looking;
-        if (ends != null) {
-            ends.cancel(false);
-            looking = null;
-        }
-    }
-
-    private void stopLookingSoon() {
-        try {
-            channel.eventLoop().execute(this::stopLooking);
-        } catch (RejectedExecutionException e) {
-            // The event loop has ended, and its looks with it.
-        }
+        finish();
     }
 
     /** Looks after silence and slow readers. */
-    private void look() {
+    void look() {
+        if (done.getCount() == 0) {
+            return;
+        }
         long now = System.nanoTime();
         long full = fullSince;
         if (full != 0 && now - full >= slowReader) {
@@ -260,10 +307,12 @@ final class EventPump implements GenerationCall.Taker {
                 }
             }
             if (writer.isDone()) {
-                writer.end();
+                if (!ended) {
+                    writer.end();
+                    ended = true;
+                }
                 events.end();
-                stopLooking();
-                done.countDown();
+                finish();
             } else {
                 events.write();
             }

@@ -7,8 +7,9 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http.DefaultHttpContent;
 import io.netty.handler.codec.http.DefaultLastHttpContent;
 import io.netty.handler.codec.http.HttpResponse;
-import io.netty.handler.codec.http.HttpServerCodec;
+import io.netty.handler.codec.http.HttpResponseEncoder;
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,18 +21,35 @@ public final class EventStream {
     private static final byte[] END_OF_EVENT = "\n\n".getBytes(StandardCharsets.US_ASCII);
 
     private final Exchange exchange;
-    /** Where chunks of the body enter the pipeline; null when the stream has none (HTTP/1.0). */
+    /** Where head and chunks enter the pipeline, framed here; null when the body has no chunks (HTTP/1.0). */
     private final @Nullable ChannelHandlerContext codec;
 
     private final PendingBytes pending = new PendingBytes();
+    /** At first the head of an answer in chunks. */
     private final LeftBytes left = new LeftBytes();
-    /** The answer's head, until it is written. */
+    /** The head of any other, until it is written. */
     private @Nullable HttpResponse head;
+    /** Whether {@link #left} has the last chunk already. */
+    private boolean ended;
 
     EventStream(Exchange exchange, HttpResponse head, boolean chunked) {
         this.exchange = exchange;
-        this.head = head;
-        this.codec = chunked ? exchange.channel().pipeline().context(HttpServerCodec.class) : null;
+        if (chunked) {
+            this.codec = exchange.channel().pipeline().context(HttpResponseEncoder.class);
+            left.keep(bytes(head));
+        } else {
+            this.codec = null;
+            this.head = head;
+        }
+    }
+
+    private static byte[] bytes(HttpResponse head) {
+        StringBuilder text = new StringBuilder(320);
+        text.append(head.protocolVersion()).append(' ').append(head.status()).append("\r\n");
+        for (Map.Entry<String, String> header : head.headers().entries()) {
+            text.append(header.getKey()).append(": ").append(header.getValue()).append("\r\n");
+        }
+        return text.append("\r\n").toString().getBytes(StandardCharsets.ISO_8859_1);
     }
 
     /** {@code data: JSON}. */
@@ -101,7 +119,14 @@ public final class EventStream {
      * @return false when bytes are left, which {@link #write} will hand to the connection
      */
     boolean send(DirectSender sender, DirectSocket socket) {
-        return pending.size() == 0 || sender.send(socket, pending, left);
+        return isEmpty() || sender.send(socket, left, pending, false);
+    }
+
+    /** As {@link #send}, and ends the stream with it; afterwards nothing may be added, and {@link #end} hands on what is left. */
+    boolean sendEnd(DirectSender sender, DirectSocket socket) {
+        exchange.ending();
+        ended = DirectSender.fits(left, pending);
+        return ended && sender.send(socket, left, pending, true);
     }
 
     /** Whether chunks are framed here, so that they can be sent without the pipeline. */
@@ -111,18 +136,15 @@ public final class EventStream {
 
     /** Hands what was collected to the connection, which keeps it until it is flushed. */
     void write() {
-        writeHead();
-        writeLeft();
-        if (pending.size() == 0) {
+        if (codec != null) {
+            if (!isEmpty()) {
+                ChannelFuture _ = codec.write(gathered(codec, false), codec.voidPromise());
+            }
             return;
         }
-        if (codec == null) {
+        writeHead();
+        if (pending.size() > 0) {
             ChannelFuture _ = exchange.channel().write(new DefaultHttpContent(Unpooled.wrappedBuffer(pending.take())));
-        } else {
-            // One buffer for the chunk and its frame; the codec would make three, and the socket gather them.
-            ByteBuf chunk = codec.alloc().ioBuffer(pending.size() + PendingBytes.FRAME);
-            pending.moveAsChunk(chunk);
-            ChannelFuture _ = codec.write(chunk, codec.voidPromise());
         }
     }
 
@@ -134,18 +156,29 @@ public final class EventStream {
         }
     }
 
-    private void writeLeft() {
-        byte[] rest = left.take();
-        if (rest != null && codec != null) {
-            ChannelFuture _ = codec.write(codec.alloc().ioBuffer(rest.length).writeBytes(rest), codec.voidPromise());
+    /** All that waits in one buffer with the frames of chunks; the codec would make three of it, and the socket gather them. */
+    private ByteBuf gathered(ChannelHandlerContext codec, boolean last) {
+        ByteBuf all =
+                codec.alloc().ioBuffer(left.size() + pending.size() + PendingBytes.FRAME + PendingBytes.LAST_CHUNK.length);
+        byte[] first = left.take();
+        if (first != null) {
+            all.writeBytes(first);
         }
+        if (pending.size() > 0) {
+            pending.moveAsChunk(all);
+        }
+        return last ? all.writeBytes(PendingBytes.LAST_CHUNK) : all;
     }
 
     /** Ends the stream with what was collected. */
     public void end() {
-        writeHead();
-        writeLeft();
-        exchange.end(new DefaultLastHttpContent(Unpooled.wrappedBuffer(pending.take())));
+        exchange.ending();
+        if (codec != null) {
+            exchange.end(codec, gathered(codec, !ended));
+        } else {
+            writeHead();
+            exchange.end(exchange.channel(), new DefaultLastHttpContent(Unpooled.wrappedBuffer(pending.take())));
+        }
     }
 
     private void text(String text) {

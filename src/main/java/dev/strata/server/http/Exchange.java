@@ -5,6 +5,7 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOutboundInvoker;
 import io.netty.handler.codec.DecoderResult;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
@@ -18,7 +19,6 @@ import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
-import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.codec.http.QueryStringDecoder;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -40,6 +40,11 @@ public final class Exchange {
     private final HttpHeaders headers;
     private final byte[] body;
     private final DecoderResult decoded;
+    /** Whether the client wants the connection to stay open. */
+    private final boolean keepAlive;
+    /** The way beside the pipeline, if nothing was on its way through it when the request came. */
+    private final @Nullable DirectSocket free;
+
     private final long startNanos = System.nanoTime();
     private final String id = nextId();
     private final HttpHeaders common = new DefaultHttpHeaders();
@@ -48,11 +53,20 @@ public final class Exchange {
     private int status;
     /** Whether all of the answer was handed over. */
     private volatile boolean ended;
+    /** When all of it was in the socket, sent beside the pipeline, in {@link System#nanoTime}; set before {@link #over}. */
+    private long overNanos;
+
+    private volatile boolean over;
 
     private String note = "";
     private Map<String, String> fieldNames = Map.of();
 
-    Exchange(ChannelHandlerContext context, Connection connection, FullHttpRequest request, Limits limits) {
+    Exchange(
+            ChannelHandlerContext context,
+            Connection connection,
+            FullHttpRequest request,
+            Limits limits,
+            @Nullable DirectSocket free) {
         this.context = context;
         this.connection = connection;
         this.limits = limits;
@@ -62,6 +76,8 @@ public final class Exchange {
         this.headers = request.headers().copy();
         this.body = ByteBufUtil.getBytes(request.content());
         this.decoded = request.decoderResult();
+        this.keepAlive = HttpUtil.isKeepAlive(request);
+        this.free = free;
         common.set("x-request-id", id);
     }
 
@@ -162,8 +178,11 @@ public final class Exchange {
 
     public void reply(int code, String contentType, byte[] content) {
         begin(code);
+        boolean head = method.equals("HEAD");
         FullHttpResponse response = new DefaultFullHttpResponse(
-                HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(code), Unpooled.wrappedBuffer(content));
+                HttpVersion.HTTP_1_1,
+                HttpResponseStatus.valueOf(code),
+                head ? Unpooled.EMPTY_BUFFER : Unpooled.wrappedBuffer(content));
         response.headers().set(common);
         if (!contentType.isEmpty()) {
             response.headers().set(HttpHeaderNames.CONTENT_TYPE, contentType);
@@ -171,11 +190,16 @@ public final class Exchange {
         if (code != 204 && code != 304) {
             response.headers().setInt(HttpHeaderNames.CONTENT_LENGTH, content.length);
         }
-        end(response);
+        ending();
+        end(channel(), response);
     }
 
     /** Starts a stream of events; its head leaves with the first of them. */
     public EventStream startEvents() {
+        if (!version.isKeepAliveDefault()) {
+            // HTTP/1.0 knows no chunks: the stream ends with the connection.
+            responseHeader("connection", "close");
+        }
         begin(200);
         HttpResponse response = new DefaultHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK);
         response.headers()
@@ -185,14 +209,17 @@ public final class Exchange {
                 .set("x-accel-buffering", "no");
         if (version.isKeepAliveDefault()) {
             HttpUtil.setTransferEncodingChunked(response, true);
-        } else {
-            // HTTP/1.0 knows no chunks: the stream ends with the connection.
-            response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
         }
         return new EventStream(this, response, version.isKeepAliveDefault());
     }
 
-    /** Another way to the client, beside the pipeline; null where there is none. Called on the event loop. */
+    /** Another way to the client, beside the pipeline, which nothing takes before the first byte of this answer; null where there is none so far. */
+    @Nullable
+    DirectSocket freeSocket() {
+        return free;
+    }
+
+    /** The same for when nothing is on its way through the pipeline; null where there is none. Called on the event loop. */
     @Nullable
     DirectSocket directSocket() {
         return connection.directSocket(context);
@@ -236,10 +263,40 @@ public final class Exchange {
         return context.channel();
     }
 
-    /** @param last what the answer ends with, or all of it */
-    void end(LastHttpContent last) {
+    /** What is sent next is the end: from now on it is no loss when the client goes. */
+    void ending() {
         ended = true;
-        channel().writeAndFlush(last).addListener(_ -> connection.answered(context));
+    }
+
+    /**
+     * Sends the rest through the pipeline.
+     *
+     * @param last what the answer ends with, or all of it
+     */
+    void end(ChannelOutboundInvoker way, Object last) {
+        way.writeAndFlush(last).addListener(_ -> connection.answered(context));
+    }
+
+    /** The end has been sent beside the pipeline. */
+    void sentAside() {
+        overNanos = System.nanoTime();
+        over = true;
+        connection.sentAside(context, closes());
+    }
+
+    /** Whether {@link #sentAside} was called: nothing more comes of this exchange. */
+    boolean isOver() {
+        return over;
+    }
+
+    /** Since then; 0 for an answer that ended in the pipeline just now. */
+    long nanosSinceOver() {
+        return over ? System.nanoTime() - overNanos : 0;
+    }
+
+    /** Whether the connection closes behind the answer. */
+    boolean closes() {
+        return !keepAlive || common.contains(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE, true);
     }
 
     /** Closes the connection in the middle of an answer. */
@@ -252,5 +309,8 @@ public final class Exchange {
             throw new IllegalStateException("This request already has an answer: " + status);
         }
         status = code;
+        if (closes()) {
+            common.set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
+        }
     }
 }

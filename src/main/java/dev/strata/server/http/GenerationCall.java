@@ -116,7 +116,7 @@ public final class GenerationCall implements AutoCloseable {
 
     private void pause() {
         // An answer that is given as a whole needs nobody before its end.
-        if (waits && (failed || hasEnded())) {
+        if (waits && hasEnded()) {
             wake();
         }
         taker.paused();
@@ -190,7 +190,12 @@ public final class GenerationCall implements AutoCloseable {
 
     /** Whether the last piece has come, though it may still wait. */
     boolean hasEnded() {
-        return unfinished == 0;
+        return failed || unfinished == 0;
+    }
+
+    /** Whether there is nothing to do now. */
+    synchronized boolean isQuiet() {
+        return pieces.isEmpty() && gone == null;
     }
 
     /** Prompt tokens of all prompts together. */

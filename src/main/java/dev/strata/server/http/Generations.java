@@ -5,6 +5,7 @@ import dev.strata.api.ApiException;
 import dev.strata.api.Delta;
 import dev.strata.api.GenerateRequest;
 import dev.strata.api.InferenceService;
+import dev.strata.metrics.GapHistogram;
 import dev.strata.metrics.ServerMetrics;
 import dev.strata.server.http.GenerationCall.Piece;
 import io.netty.channel.EventLoop;
@@ -26,7 +27,10 @@ public final class Generations {
     private final ActiveRequests active;
     private final ServerMetrics metrics;
     private final Map<EventLoop, PumpQueue> pumps = new ConcurrentHashMap<>();
+    /** The engine's thread's. */
     private final DirectSender sender = new DirectSender();
+    /** For the beginnings and ends of streams, which their requests' own threads send. */
+    private final DirectSender edges = new DirectSender();
 
     public Generations(InferenceService service, ActiveRequests active, ServerMetrics metrics) {
         this.service = service;
@@ -40,6 +44,7 @@ public final class Generations {
 
     private long directSends() {
         return sender.sends()
+                + edges.sends()
                 + pumps.values().stream()
                         .mapToLong(pump -> pump.sender().sends())
                         .sum();
@@ -90,8 +95,8 @@ public final class Generations {
         events.comment("accepted");
         PumpQueue queue = pumps.computeIfAbsent(
                 exchange.channel().eventLoop(),
-                loop -> new PumpQueue(loop, exchange.limits().directStreams()));
-        new EventPump(exchange, call, events, writer, new Progress(exchange), queue, sender).run();
+                loop -> new PumpQueue(loop, exchange.limits()));
+        new EventPump(exchange, call, events, writer, new Progress(exchange), queue, sender, edges).run();
     }
 
     /**
@@ -121,6 +126,7 @@ public final class Generations {
         /** When the piece before came, in nanoseconds of the exchange; 0: there was none. */
         private long last;
 
+        private final GapHistogram.Answer gaps = metrics.gaps();
         private int predicted;
         private final BitSet prompts = new BitSet();
 
@@ -132,8 +138,10 @@ public final class Generations {
         public void accept(Piece piece) {
             switch (piece.delta()) {
                 case Delta.Finished finished -> finish(piece.prompt(), finished);
-                case Delta.Failed failed ->
+                case Delta.Failed failed -> {
+                    gaps.publish();
                     exchange.note(", failed: " + failed.error().code());
+                }
                 case Delta.Progress _ -> {}
                 default -> tick(exchange.elapsedNanos(piece.nanos()));
             }
@@ -143,12 +151,13 @@ public final class Generations {
             if (last == 0) {
                 metrics.firstToken(now / 1e9);
             } else {
-                metrics.gap((now - last) / 1e9);
+                gaps.add(now - last);
             }
             last = now;
         }
 
         private void finish(int prompt, Delta.Finished finished) {
+            gaps.publish();
             predicted += finished.usage().completionTokens();
             boolean first = !prompts.get(prompt);
             prompts.set(prompt);

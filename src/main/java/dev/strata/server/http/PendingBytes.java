@@ -1,12 +1,19 @@
 package dev.strata.server.http;
 
 import io.netty.buffer.ByteBuf;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 
-/** Bytes of events that wait to be written. Used by one thread at a time. */
+/** Bytes of events that wait to be written, with room for the frame of a chunk around them. Used by one thread at a time. */
 final class PendingBytes {
-    /** Most bytes of a chunk's frame: eight digits and two line ends. */
-    static final int FRAME = 12;
+    /** Most bytes of a chunk's frame before its content: eight digits and a line end. */
+    private static final int BEFORE = 10;
+    /** The line end behind it. */
+    private static final int AFTER = 2;
+    /** Most bytes of a chunk's frame. */
+    static final int FRAME = BEFORE + AFTER;
+    /** What a body in chunks ends with. */
+    static final byte[] LAST_CHUNK = {'0', '\r', '\n', '\r', '\n'};
 
     /** Most bytes of JSON for one unit of a text: a backslash, u and four digits. */
     private static final int MOST_OF_A_UNIT = 6;
@@ -15,17 +22,17 @@ final class PendingBytes {
     private static final int MOST_DIGITS = 10;
 
     private static final String DIGITS = "0123456789ABCDEF";
+    private static final String CHUNK_DIGITS = "0123456789abcdef";
     private static final String SHORT = "\"\\\b\t\n\f\r";
     private static final String SHORT_NAMES = "\"\\btnfr";
-    private static final int LINE_END = '\r' << 8 | '\n';
 
     private byte[] bytes = new byte[512];
     /** What {@link #bytes} was before it was borrowed. */
     private byte[] own = bytes;
+    /** Behind what waits. */
+    private int end = BEFORE;
 
-    private int size;
-
-    /** Collects in this memory until {@link #giveBack}. Nothing must wait yet. */
+    /** Collects in this memory, which is larger than a frame, until {@link #giveBack}. Nothing must wait yet. */
     void borrow(byte[] memory) {
         own = bytes;
         bytes = memory;
@@ -33,24 +40,24 @@ final class PendingBytes {
 
     /** Collects in memory of its own again; what waits comes along. */
     void giveBack() {
-        bytes = size == 0 ? own : Arrays.copyOf(bytes, Math.max(size, own.length));
+        bytes = end == BEFORE ? own : Arrays.copyOf(bytes, Math.max(end + AFTER, own.length));
     }
 
     int size() {
-        return size;
+        return end - BEFORE;
     }
 
     void add(byte[] more) {
         reserve(more.length);
-        System.arraycopy(more, 0, bytes, size, more.length);
-        size += more.length;
+        System.arraycopy(more, 0, bytes, end, more.length);
+        end += more.length;
     }
 
     /** Adds the text as JSON, in quotes, as {@link Json#bytes} writes it. */
     void addJson(String text) {
         int length = text.length();
         reserve(MOST_OF_A_UNIT * length + 2);
-        int at = size;
+        int at = end;
         bytes[at++] = '"';
         for (int i = 0; i < length; i++) {
             char unit = text.charAt(i);
@@ -69,7 +76,7 @@ final class PendingBytes {
             }
         }
         bytes[at++] = '"';
-        size = at;
+        end = at;
     }
 
     /** Adds a number, which is not negative, in decimal. */
@@ -80,11 +87,11 @@ final class PendingBytes {
             digits++;
         }
         int rest = number;
-        for (int at = size + digits - 1; at >= size; at--) {
+        for (int at = end + digits - 1; at >= end; at--) {
             bytes[at] = (byte) ('0' + rest % 10);
             rest /= 10;
         }
-        size += digits;
+        end += digits;
     }
 
     private int escape(char unit, int at) {
@@ -115,23 +122,48 @@ final class PendingBytes {
 
     /** What waited; nothing waits afterwards. */
     byte[] take() {
-        byte[] taken = Arrays.copyOf(bytes, size);
-        size = 0;
+        byte[] taken = Arrays.copyOfRange(bytes, BEFORE, end);
+        end = BEFORE;
         return taken;
     }
 
     /** Writes what waited, which is something, as a chunk of HTTP/1.1 with its frame; nothing waits afterwards. */
     void moveAsChunk(ByteBuf out) {
-        for (int shift = (31 - Integer.numberOfLeadingZeros(size)) / 4 * 4; shift >= 0; shift -= 4) {
-            out.writeByte(Character.forDigit(size >>> shift & 15, 16));
+        int start = frame();
+        out.writeBytes(bytes, start, end + AFTER - start);
+        end = BEFORE;
+    }
+
+    /**
+     * The same into memory that does not move.
+     *
+     * @param at where the chunk begins there
+     * @return bytes of the chunk
+     */
+    int moveAsChunk(ByteBuffer memory, int at) {
+        int start = frame();
+        int length = end + AFTER - start;
+        memory.put(at, bytes, start, length);
+        end = BEFORE;
+        return length;
+    }
+
+    /** Puts the frame around what waits; returns where the chunk begins. */
+    private int frame() {
+        bytes[end] = '\r';
+        bytes[end + 1] = '\n';
+        int at = BEFORE;
+        bytes[--at] = '\n';
+        bytes[--at] = '\r';
+        for (int rest = size(); rest > 0; rest >>>= 4) {
+            bytes[--at] = (byte) CHUNK_DIGITS.charAt(rest & 15);
         }
-        out.writeShort(LINE_END).writeBytes(bytes, 0, size).writeShort(LINE_END);
-        size = 0;
+        return at;
     }
 
     private void reserve(int more) {
-        if (size + more > bytes.length) {
-            bytes = Arrays.copyOf(bytes, Math.max(size + more, 2 * bytes.length));
+        if (end + more + AFTER > bytes.length) {
+            bytes = Arrays.copyOf(bytes, Math.max(end + more + AFTER, 2 * bytes.length));
         }
     }
 }

@@ -4,8 +4,12 @@ import io.netty.channel.EventLoop;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -17,8 +21,12 @@ final class PumpQueue {
     /** So many streams are written before the sockets get their turn again. */
     private static final int BATCH = 64;
 
+    /** Looks without a stream until there are no more of them. */
+    private static final int LAST_LOOKS = 8;
+
     private final EventLoop loop;
     private final int mostFresh;
+    private final long period;
     /** Streams with pieces that the thread which brought them is going to send itself. */
     private final AtomicInteger fresh = new AtomicInteger();
 
@@ -27,11 +35,52 @@ final class PumpQueue {
     private final AtomicBoolean awake = new AtomicBoolean();
     /** The event loop's own. */
     private final List<EventPump> written = new ArrayList<>();
+    /** Streams that have not ended. */
+    private final Set<EventPump> watched = ConcurrentHashMap.newKeySet();
 
-    /** @param mostFresh streams of a pass that are sent by the thread which makes the pieces; the others are for the event loop */
-    PumpQueue(EventLoop loop, int mostFresh) {
+    private final AtomicBoolean looking = new AtomicBoolean();
+    /** The event loop's own. */
+    private int emptyLooks;
+
+    PumpQueue(EventLoop loop, Limits limits) {
         this.loop = loop;
-        this.mostFresh = mostFresh;
+        this.mostFresh = limits.directStreams();
+        this.period = Math.min(limits.keepAlive().toNanos(), limits.slowReader().toNanos()) / 4;
+    }
+
+    /** From now on silence and slow readers of the stream are looked after, until {@link #unwatch}. */
+    void watch(EventPump pump) {
+        watched.add(pump);
+        if (!looking.get() && looking.compareAndSet(false, true)) {
+            lookLater();
+        }
+    }
+
+    void unwatch(EventPump pump) {
+        watched.remove(pump);
+    }
+
+    private void lookLater() {
+        try {
+            ScheduledFuture<?> _ = loop.schedule(this::look, period, TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException e) {
+            // The server stops, and every stream with it.
+        }
+    }
+
+    /** One timer for all streams, which goes on for a while without any: to start one wakes the event loop. */
+    private void look() {
+        watched.forEach(EventPump::look);
+        emptyLooks = watched.isEmpty() ? emptyLooks + 1 : 0;
+        if (emptyLooks < LAST_LOOKS) {
+            lookLater();
+            return;
+        }
+        emptyLooks = 0;
+        looking.set(false);
+        if (!watched.isEmpty() && looking.compareAndSet(false, true)) {
+            lookLater();
+        }
     }
 
     /** For what is sent on the event loop. */

@@ -15,15 +15,35 @@ import org.jspecify.annotations.Nullable;
  * Closes connections that take too long over a request: headers that trickle in, bodies that stall, kept-alive connections without a request. While an answer
  * is being made or streamed no clock runs. One half sits before the codec and sees raw bytes, the other after it and sees messages; both live on the event
  * loop.
+ *
+ * <p>Deadlines are only noted. One timer looks at them, at least as often as the shortest of the limits, so that a request costs the event loop none of its
+ * own.
  */
 final class RequestClock {
+    private static final long NEVER = Long.MAX_VALUE;
+
     private final Limits limits;
-    private @Nullable ScheduledFuture<?> deadline;
+    /** The longest time between two looks, in nanoseconds: shorter than any limit, so that no deadline comes before the next look. */
+    private final long period;
+
+    private Runnable settle = () -> {};
+    private @Nullable ScheduledFuture<?> look;
+    /** In the event loop's nanoseconds, or {@link #NEVER}. */
+    private long deadline = NEVER;
+
     private boolean waiting = true;
     private boolean inHeaders;
 
     RequestClock(Limits limits) {
         this.limits = limits;
+        this.period = Math.min(
+                limits.headerTime().toNanos(),
+                Math.min(limits.bodyTime().toNanos(), limits.idleTime().toNanos()));
+    }
+
+    /** Called before bytes or the time are looked at: an answer may have ended without the event loop. */
+    void onLook(Runnable action) {
+        settle = action;
     }
 
     ChannelInboundHandlerAdapter bytes() {
@@ -32,11 +52,13 @@ final class RequestClock {
             public void channelActive(ChannelHandlerContext context) {
                 // A fresh connection has no excuse: its first request is due like any other's headers.
                 start(context, limits.headerTime());
+                lookLater(context);
                 context.fireChannelActive();
             }
 
             @Override
             public void channelRead(ChannelHandlerContext context, Object message) {
+                settle.run();
                 if (waiting && !inHeaders) {
                     inHeaders = true;
                     start(context, limits.headerTime());
@@ -47,6 +69,9 @@ final class RequestClock {
             @Override
             public void channelInactive(ChannelHandlerContext context) {
                 stop();
+                if (look != null) {
+                    look.cancel(false);
+                }
                 context.fireChannelInactive();
             }
         };
@@ -68,25 +93,40 @@ final class RequestClock {
         };
     }
 
-    /** A response has ended and no pipelined request waits: the connection is idle. */
-    void idle(ChannelHandlerContext context) {
+    /**
+     * A response has ended and no pipelined request waits: the connection is idle.
+     *
+     * @param nanos for so long
+     */
+    void idle(ChannelHandlerContext context, long nanos) {
         waiting = true;
         inHeaders = false;
-        start(context, limits.idleTime());
+        start(context, limits.idleTime().minusNanos(nanos));
     }
 
     private void start(ChannelHandlerContext context, Duration time) {
-        stop();
-        Runnable close = () -> {
-            ChannelFuture _ = context.channel().close();
-        };
-        deadline = context.executor().schedule(close, time.toMillis(), TimeUnit.MILLISECONDS);
+        deadline = now(context) + time.toNanos();
     }
 
     private void stop() {
-        if (deadline != null) {
-            deadline.cancel(false);
-            deadline = null;
+        deadline = NEVER;
+    }
+
+    private static long now(ChannelHandlerContext context) {
+        return context.executor().ticker().nanoTime();
+    }
+
+    private void lookLater(ChannelHandlerContext context) {
+        long left = deadline == NEVER ? period : Math.min(period, deadline - now(context));
+        look = context.executor().schedule(() -> look(context), left, TimeUnit.NANOSECONDS);
+    }
+
+    private void look(ChannelHandlerContext context) {
+        settle.run();
+        if (deadline != NEVER && now(context) >= deadline) {
+            ChannelFuture _ = context.channel().close();
+        } else {
+            lookLater(context);
         }
     }
 }

@@ -4,8 +4,8 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelInitializer;
 import io.netty.handler.codec.http.HttpDecoderConfig;
-import io.netty.handler.codec.http.HttpServerCodec;
-import io.netty.handler.codec.http.HttpServerKeepAliveHandler;
+import io.netty.handler.codec.http.HttpRequestDecoder;
+import io.netty.handler.codec.http.HttpResponseEncoder;
 import io.netty.handler.ssl.SslContext;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -42,12 +42,13 @@ public final class ServerChannels extends ChannelInitializer<Channel> {
         channel.pipeline()
                 .addLast(
                         clock.bytes(),
-                        new HttpServerCodec(new HttpDecoderConfig()
+                        // Not the two in one, which counts answers: a stream goes to its socket beside the encoder.
+                        new HttpRequestDecoder(new HttpDecoderConfig()
                                 .setMaxInitialLineLength(MAX_REQUEST_LINE)
                                 .setMaxHeaderSize(limits.headerBytes())
                                 .setMaxChunkSize(MAX_CHUNK)),
+                        new HttpResponseEncoder(),
                         clock.messages(),
-                        new HttpServerKeepAliveHandler(),
                         new BodyAggregator(limits.bodyBytes()),
                         new Connection(dispatcher, clock));
     }

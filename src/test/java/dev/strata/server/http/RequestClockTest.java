@@ -85,7 +85,7 @@ final class RequestClockTest {
         receive("GET / HTTP/1.1\r\n\r\n");
         pass(100_000);
         assertTrue(channel.isOpen());
-        clock.idle(context());
+        clock.idle(context(), 0);
         pass(59);
         assertTrue(channel.isOpen());
         pass(2);
@@ -95,7 +95,7 @@ final class RequestClockTest {
     @Test
     void theNextRequestHasItsOwnTime() {
         receive("GET / HTTP/1.1\r\n\r\n");
-        clock.idle(context());
+        clock.idle(context(), 0);
         pass(50);
         receive("GET ");
         pass(9);
