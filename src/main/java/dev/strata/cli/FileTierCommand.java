@@ -34,6 +34,12 @@ final class FileTierCommand implements Callable<Integer> {
     @Option(names = "--prompt", paramLabel = "N", description = "Tokens of the prompts. Default: 32768.")
     private int prompt = 32_768;
 
+    @Option(
+            names = "--prompts",
+            paramLabel = "N",
+            description = "Prompts of each arm past the page cache, in turns with the drive alone. Default: 3.")
+    private int prompts = 3;
+
     @Option(names = "--answers", paramLabel = "N", description = "Answers of the decode arms. Default: 3.")
     private int answers = 3;
 
@@ -50,13 +56,14 @@ final class FileTierCommand implements Callable<Integer> {
             names = "--ceiling-gib",
             paramLabel = "N",
             description =
-                    "Read for each request size when the drive alone is measured, and before and behind each prompt;"
-                            + " 0: it is not. Default: 1.")
+                    "Read for each request size when the drive alone is measured, as it is before and behind each prompt"
+                            + " with as many bytes as the prompt reads; 0: it is not. Default: 1.")
     private double ceiling = 1;
 
     @Override
     public Integer call() {
         Counts.require("--prompt", prompt, 1);
+        Counts.require("--prompts", prompts, 1);
         Counts.require("--answers", answers, 1);
         Counts.require("--answer-tokens", answerTokens, 1);
         if (budget < 1 || ceiling < 0) {
@@ -76,7 +83,7 @@ final class FileTierCommand implements Callable<Integer> {
                     "--model " + options.model() + " lies in no file: write it with strata synth first");
         }
         long alone = (long) (ceiling * (1L << 30));
-        new FileTierBenchmark(options, budget, prompt, answers, answerTokens, alone, FileExpertSource.DEPTH)
+        new FileTierBenchmark(options, budget, prompt, prompts, answers, answerTokens, alone, FileExpertSource.DEPTH)
                 .run(chosen, flags::tell);
         return 0;
     }

@@ -163,7 +163,7 @@ final class ExpertTable implements ExpertLayer {
         if (parts == null) {
             source.copyBlobs(layer, experts, experts.length, blobs);
         } else {
-            source.copyInParts(layer, experts, experts.length, blobs, parts);
+            source.copyInParts(layer, experts, experts.length, blobs, parts, 0);
         }
     }
 

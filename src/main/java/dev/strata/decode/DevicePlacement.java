@@ -189,7 +189,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         streaming = rows >= streamFrom && streamed.borrowed() && cache.residents() < layout.totalExperts();
         if (streaming) {
             sharing = false;
-            streamed.begin(stream);
+            streamed.begin(more, stream);
             return;
         }
         usage.beginStep();

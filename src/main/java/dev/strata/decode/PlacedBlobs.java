@@ -119,13 +119,20 @@ final class PlacedBlobs implements BlobPlaces, StageSource {
 
     @Override
     public void stage(
-            int layer, long[] offsets, int[] bytes, int first, int count, MemorySegment[] targets, BlobParts[] parts) {
+            int layer,
+            long[] offsets,
+            int[] bytes,
+            int first,
+            int count,
+            MemorySegment[] targets,
+            BlobParts[] parts,
+            long turn) {
         if (piecesAllowed()) {
-            StageSource.super.stage(layer, offsets, bytes, first, count, targets, parts);
+            StageSource.super.stage(layer, offsets, bytes, first, count, targets, parts, turn);
             return;
         }
         BlobParts[] some = Arrays.copyOfRange(parts, first, first + count);
-        source.copyInParts(layer, experts(layer, offsets, first, count), count, targets, some);
+        source.copyInParts(layer, experts(layer, offsets, first, count), count, targets, some, turn);
     }
 
     /** The experts whose blobs start at some of {@code offsets}. */

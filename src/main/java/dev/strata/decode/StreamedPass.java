@@ -112,12 +112,16 @@ final class StreamedPass {
         }
     }
 
-    void begin(Stream stream) {
+    /** @param more whether another pass of the same prompt follows */
+    void begin(boolean more, Stream stream) {
         if (order == null || ring == null) {
             throw new IllegalStateException("no ring was borrowed");
         }
         released = 0;
         scheduler.begin(order, ring, ringBase, stream);
+        if (more) {
+            scheduler.expect(order);
+        }
         scheduler.timing().begin(stream);
     }
 

@@ -50,8 +50,10 @@ public interface ExpertSource extends AutoCloseable {
      *
      * @param targets {@link #partsBytes} long
      * @param parts where the parts of every blob lie afterwards
+     * @param turn of several calls at the same time those with a lower one come first, where something has to wait; 0 for who has no order
      */
-    default void copyInParts(int layer, int[] experts, int count, MemorySegment[] targets, BlobParts[] parts) {
+    default void copyInParts(
+            int layer, int[] experts, int count, MemorySegment[] targets, BlobParts[] parts, long turn) {
         copyBlobs(layer, experts, count, targets);
         for (int i = 0; i < count; i++) {
             parts[i].whole(layout(layer).blobBytes());

@@ -5,6 +5,7 @@ import dev.strata.decode.DevicePlacement;
 import dev.strata.decode.ExpertTotals;
 import dev.strata.expert.AheadSource;
 import dev.strata.expert.ArenaLayout;
+import dev.strata.expert.DriveComparison;
 import dev.strata.expert.DriveProbe;
 import dev.strata.expert.FileReads;
 import dev.strata.expert.ReadCounters;
@@ -32,6 +33,7 @@ public final class FileTierBenchmark {
     private final Options options;
     private final long budgetGib;
     private final int prompt;
+    private final int prompts;
     private final int answers;
     private final int answerTokens;
     private final long ceilingBytes;
@@ -40,15 +42,17 @@ public final class FileTierBenchmark {
     /**
      * @param options name a model in files
      * @param budgetGib RAM for the busiest experts in the arms that do not map
-     * @param prompt tokens of the prompt of every arm
+     * @param prompt tokens of the prompts of every arm
+     * @param prompts how many an arm reads that is compared with the drive
      * @param answers how many answers the decode arms write, and {@code answerTokens} of how many tokens
-     * @param ceilingBytes read for each request size when the drive alone is measured, and before and behind each prompt; 0: it is not
+     * @param ceilingBytes read for each request size when the drive alone is measured, as it is before and behind each prompt; 0: it is not
      * @param readers requests at the same time when the drive alone is measured
      */
     public FileTierBenchmark(
             Options options,
             long budgetGib,
             int prompt,
+            int prompts,
             int answers,
             int answerTokens,
             long ceilingBytes,
@@ -56,6 +60,7 @@ public final class FileTierBenchmark {
         this.options = options;
         this.budgetGib = budgetGib;
         this.prompt = prompt;
+        this.prompts = prompts;
         this.answers = answers;
         this.answerTokens = answerTokens;
         this.ceilingBytes = ceilingBytes;
@@ -97,24 +102,39 @@ public final class FileTierBenchmark {
         return row;
     }
 
-    /** A mapped file is cold only in the first pass. The drive's rate drifts, so that it is measured before and behind the prompt. */
+    /** A mapped file is cold only in the first pass. The drive's rate drifts, so that it is measured before and behind each prompt. */
     private void prompt(ModelSession session, FileArm arm, int rows, Map<String, Object> row) {
-        int tokens = arm.mapped() ? rows : prompt;
         Benchmark benchmark = new Benchmark(session, rows);
-        double alone = alone(session, arm);
-        ReadCounters.Snapshot before = snapshot(session);
-        Benchmark.Row result = benchmark.once(tokens, 0, 1);
-        ReadCounters.Snapshot read = snapshot(session).since(before);
+        boolean compared = ceilingBytes > 0 && !arm.mapped();
+        int tokens = arm.mapped() ? rows : prompt;
+        DriveComparison comparison = DriveComparison.start(() -> compared ? alone(session, arm, rows) : 0);
+        ReadCounters.Snapshot read = ReadCounters.Snapshot.NONE;
+        double millis = 0;
+        int count = compared ? prompts : 1;
+        for (int i = 1; i <= count; i++) {
+            ReadCounters.Snapshot before = snapshot(session);
+            Benchmark.Row result = benchmark.once(tokens, 0, i);
+            ReadCounters.Snapshot one = snapshot(session).since(before);
+            millis += result.promptMillis();
+            read = read.plus(one);
+            comparison.add(one.bytes() * 1e3 / result.promptMillis());
+        }
         row.put("tokens", tokens);
-        row.put("tok_per_s", result.promptPerSecond());
-        row.put("seconds", result.promptMillis() / 1e3);
-        long unique = Math.ceilDiv(tokens, rows) * fileBytes(session);
+        row.put("prompts", count);
+        row.put("tok_per_s", tokens * count * 1e3 / millis);
+        row.put("seconds", millis / 1e3);
+        long unique = (long) count * Math.ceilDiv(tokens, rows) * fileBytes(session);
         if (read.requests() > 0) {
             row.put("read_over_unique", unique == 0 ? 0 : read.bytes() / (double) unique);
-            tell(read, result.promptMillis() * 1e6, row);
-            compare(read.bytes() * 1e3 / result.promptMillis(), (alone + alone(session, arm)) / 2, row);
+            tell(read, millis * 1e6, row);
         } else {
-            row.put("gb_per_s_of_unique", unique / 1e6 / result.promptMillis());
+            row.put("gb_per_s_of_unique", unique / 1e6 / millis);
+        }
+        if (compared) {
+            row.put("drive_gb_per_s_around", comparison.alone() / 1e9);
+            row.put("share_of_drive", comparison.share());
+            row.put("least_share", comparison.least());
+            row.put("most_share", comparison.most());
         }
     }
 
@@ -147,13 +167,6 @@ public final class FileTierBenchmark {
         }
     }
 
-    private static void compare(double rate, double alone, Map<String, Object> row) {
-        if (alone > 0) {
-            row.put("drive_gb_per_s_around", alone / 1e9);
-            row.put("share_of_drive", rate / alone);
-        }
-    }
-
     private static void tell(ReadCounters.Snapshot read, double nanos, Map<String, Object> row) {
         double mean = read.bytes() / (double) read.requests();
         double rate = read.bytes() * 1e9 / nanos;
@@ -167,17 +180,20 @@ public final class FileTierBenchmark {
         row.put("requests", read.requests());
         row.put("request_kib", mean / 1024);
         row.put("queue_depth", read.depth());
+        row.put("share_of_time_without_request", read.idleShare());
+        row.put("share_of_time_with_fewer_than_wanted", read.shallowShare());
         row.put("retries", read.retries());
     }
 
-    /** What the drive alone gives now to requests as large as what a claim takes of one tensor; 0 when it is not measured. */
-    private double alone(ModelSession session, FileArm arm) {
-        if (ceilingBytes == 0 || arm.mapped()) {
-            return 0;
-        }
+    /**
+     * What the drive alone gives now to requests as large as what a claim takes of one tensor. It reads as much as a prompt does, since a
+     * drive behind a limit of bytes a second gives more at first.
+     */
+    private double alone(ModelSession session, FileArm arm, int rows) {
         long matrix = session.home().experts().layout(0).blobBytes() / 3;
         long request = Math.min(Bytes.roundUp(arm.batch() * matrix, HostPages.SMALL_PAGE), MOST_REQUEST);
-        return DriveProbe.rate(options.model(), (int) request, readers, ceilingBytes);
+        long bytes = Math.ceilDiv(prompt, rows) * fileBytes(session);
+        return DriveProbe.rate(options.model(), (int) request, readers, Math.max(bytes, request));
     }
 
     private static ReadCounters.Snapshot snapshot(ModelSession session) {

@@ -126,7 +126,7 @@ public final class AheadSource implements ExpertSource, FileReads {
 
     @Override
     public void copyBlobs(int layer, int[] experts, int count, MemorySegment[] targets) {
-        copy(layer, experts, count, targets, null);
+        copy(layer, experts, count, targets, null, 0);
     }
 
     @Override
@@ -135,12 +135,14 @@ public final class AheadSource implements ExpertSource, FileReads {
     }
 
     @Override
-    public void copyInParts(int layer, int[] experts, int count, MemorySegment[] targets, BlobParts[] parts) {
-        copy(layer, experts, count, targets, parts);
+    public void copyInParts(
+            int layer, int[] experts, int count, MemorySegment[] targets, BlobParts[] parts, long turn) {
+        copy(layer, experts, count, targets, parts, turn);
     }
 
     /** @param parts null when blobs have to be whole */
-    private void copy(int layer, int[] experts, int count, MemorySegment[] targets, BlobParts @Nullable [] parts) {
+    private void copy(
+            int layer, int[] experts, int count, MemorySegment[] targets, BlobParts @Nullable [] parts, long turn) {
         Slot[] found = new Slot[count];
         BlobBatch missing = new BlobBatch(count, parts != null);
         synchronized (lock) {
@@ -156,7 +158,7 @@ public final class AheadSource implements ExpertSource, FileReads {
             }
         }
         try {
-            missing.copy(files, layer);
+            missing.copy(files, layer, turn);
             BlobBatch failed = new BlobBatch(count, parts != null);
             long bytes = layout(layer).blobBytes();
             for (int i = 0; i < count; i++) {
@@ -169,7 +171,7 @@ public final class AheadSource implements ExpertSource, FileReads {
                     parts[i].whole(bytes);
                 }
             }
-            failed.copy(files, layer);
+            failed.copy(files, layer, turn);
         } finally {
             synchronized (lock) {
                 reads--;

@@ -28,10 +28,10 @@ final class BlobBatch {
         targets[count++] = fromTargets[index];
     }
 
-    /** Copies what was added. */
-    void copy(ExpertSource source, int layer) {
+    /** Copies what was added; {@code turn} as {@link ExpertSource#copyInParts} has it. */
+    void copy(ExpertSource source, int layer, long turn) {
         if (count > 0 && parts != null) {
-            source.copyInParts(layer, experts, count, targets, parts);
+            source.copyInParts(layer, experts, count, targets, parts, turn);
         } else if (count > 0) {
             source.copyBlobs(layer, experts, count, targets);
         }

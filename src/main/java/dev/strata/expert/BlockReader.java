@@ -12,8 +12,11 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.PriorityBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -35,8 +38,9 @@ final class BlockReader implements AutoCloseable {
     private final int[] alignments;
     private final int alignment;
     private final ExecutorService readers;
+    private final AtomicLong batches = new AtomicLong();
     private final ReadBuffers buffers;
-    private final ReadCounters counters = new ReadCounters();
+    private final ReadCounters counters;
 
     private BlockReader(List<Path> paths, List<BlockFile> files, int depth) {
         this.paths = List.copyOf(paths);
@@ -44,8 +48,14 @@ final class BlockReader implements AutoCloseable {
         alignments = files.stream().mapToInt(BlockFile::alignment).toArray();
         alignment = Arrays.stream(alignments).max().orElse(1);
         buffers = new ReadBuffers(depth);
-        readers = Executors.newFixedThreadPool(
-                depth, Thread.ofPlatform().daemon().name("expert-reader-", 0).factory());
+        counters = new ReadCounters(depth);
+        readers = new ThreadPoolExecutor(
+                depth,
+                depth,
+                0,
+                TimeUnit.SECONDS,
+                new PriorityBlockingQueue<>(),
+                Thread.ofPlatform().daemon().name("expert-reader-", 0).factory());
     }
 
     /**
@@ -77,13 +87,14 @@ final class BlockReader implements AutoCloseable {
     /**
      * Reads everything that is wanted.
      *
+     * @param turn requests of batches with a lower one go first, then those of batches that came first
      * @throws UncheckedIOException naming file and offset
      */
-    void read(List<ReadPlan.Wanted> wanted) {
+    void read(List<ReadPlan.Wanted> wanted, long turn) {
         List<ReadPlan.Request> requests = ReadPlan.merge(wanted, alignments);
         checkStamps(requests);
         if (wanted.stream().allMatch(part -> part.target().isAccessibleBy(ANY_THREAD))) {
-            serveAll(requests);
+            serveAll(requests, turn);
         } else {
             // Memory of one thread: that thread reads, one request after the other.
             requests.forEach(this::serve);
@@ -96,10 +107,13 @@ final class BlockReader implements AutoCloseable {
         counters.useful(useful);
     }
 
-    private void serveAll(List<ReadPlan.Request> requests) {
+    private void serveAll(List<ReadPlan.Request> requests, long turn) {
         List<Future<?>> running = new ArrayList<>();
+        long batch = batches.getAndIncrement();
         for (ReadPlan.Request request : requests) {
-            running.add(readers.submit(() -> serve(request)));
+            QueuedRead queued = new QueuedRead(turn, batch, () -> serve(request));
+            running.add(queued);
+            readers.execute(queued);
         }
         RuntimeException failure = null;
         for (Future<?> future : running) {
@@ -255,7 +269,7 @@ final class BlockReader implements AutoCloseable {
     public void close() {
         readers.shutdown();
         try {
-            readers.awaitTermination(10, java.util.concurrent.TimeUnit.SECONDS);
+            readers.awaitTermination(10, TimeUnit.SECONDS);
         } catch (InterruptedException stop) {
             Thread.currentThread().interrupt();
         }

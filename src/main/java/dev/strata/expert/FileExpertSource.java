@@ -70,7 +70,7 @@ public final class FileExpertSource implements ExpertSource, FileReads {
 
     @Override
     public void copyBlobs(int layer, int[] experts, int count, MemorySegment[] targets) {
-        read(layer, experts, count, targets, null);
+        read(layer, experts, count, targets, null, 0);
     }
 
     /** Blocks of the files are larger than what matrices are aligned to, so that every part of a blob may have to start later. */
@@ -82,16 +82,18 @@ public final class FileExpertSource implements ExpertSource, FileReads {
     }
 
     @Override
-    public void copyInParts(int layer, int[] experts, int count, MemorySegment[] targets, BlobParts[] parts) {
-        read(layer, experts, count, targets, parts);
+    public void copyInParts(
+            int layer, int[] experts, int count, MemorySegment[] targets, BlobParts[] parts, long turn) {
+        read(layer, experts, count, targets, parts, turn);
     }
 
     /** @param parts null when blobs have to be whole */
-    private void read(int layer, int[] experts, int count, MemorySegment[] targets, BlobParts @Nullable [] parts) {
+    private void read(
+            int layer, int[] experts, int count, MemorySegment[] targets, BlobParts @Nullable [] parts, long turn) {
         BlobSlices blobs = layers.get(layer);
         BlobSlices.Maker maker = blobs.maker();
         if (maker != null) {
-            make(blobs, maker, experts, count, targets);
+            make(blobs, maker, experts, count, targets, turn);
             for (int i = 0; parts != null && i < count; i++) {
                 parts[i].whole(blobs.layout().blobBytes());
             }
@@ -101,7 +103,7 @@ public final class FileExpertSource implements ExpertSource, FileReads {
         for (int i = 0; i < count; i++) {
             add(wanted, blobs, experts[i], targets[i], parts == null ? null : parts[i]);
         }
-        reader.read(wanted);
+        reader.read(wanted, turn);
     }
 
     private void add(
@@ -134,7 +136,8 @@ public final class FileExpertSource implements ExpertSource, FileReads {
     }
 
     /** Reads what the blobs are made from to memory of our own, then makes them. */
-    private void make(BlobSlices blobs, BlobSlices.Maker maker, int[] experts, int count, MemorySegment[] targets) {
+    private void make(
+            BlobSlices blobs, BlobSlices.Maker maker, int[] experts, int count, MemorySegment[] targets, long turn) {
         long[] starts = new long[count + 1];
         for (int i = 0; i < count; i++) {
             starts[i + 1] = Bytes.roundUp(starts[i] + blobs.readBytes(experts[i]), 64);
@@ -149,7 +152,7 @@ public final class FileExpertSource implements ExpertSource, FileReads {
                     offset += slice.bytes();
                 }
             }
-            reader.read(wanted);
+            reader.read(wanted, turn);
             for (int i = 0; i < count; i++) {
                 long bytes = blobs.readBytes(experts[i]);
                 maker.make(experts[i], pages.memory().asSlice(starts[i], bytes), targets[i]);

@@ -9,6 +9,7 @@ public final class ReadCounters {
     /** Upper ends of the classes of request sizes, in KiB; one more class holds what is larger. */
     private static final int[] SIZES = {64, 256, 1024, 4096, 16_384};
 
+    private final int wanted;
     private long requests;
     private long bytes;
     private long directBytes;
@@ -16,8 +17,9 @@ public final class ReadCounters {
     private long retries;
     private int running;
     private int deepest;
-    private long busySince;
+    private long changed;
     private long busyNanos;
+    private long fullNanos;
     private long requestNanos;
     private long waitedNanos;
     private final long[] bySize = new long[SIZES.length + 1];
@@ -25,37 +27,48 @@ public final class ReadCounters {
     /**
      * What was counted so far.
      *
+     * @param nanos when that was, against other snapshots
      * @param requests to the file system
      * @param bytes read, alignment and gaps included
      * @param directBytes of them past the page cache
      * @param usefulBytes that somebody asked for
      * @param busyNanos time with at least one request on its way
+     * @param fullNanos time with as many of them as the drive is to have
      * @param requestNanos time of all requests, one after the other
      * @param waitedNanos time that products waited for them, where the reader of the experts tells it
      * @param retries short or failed reads that were tried again
      */
     public record Snapshot(
+            long nanos,
             long requests,
             long bytes,
             long directBytes,
             long usefulBytes,
             long busyNanos,
+            long fullNanos,
             long requestNanos,
             long waitedNanos,
             long retries) {
-        public static final Snapshot NONE = new Snapshot(0, 0, 0, 0, 0, 0, 0, 0);
+        public static final Snapshot NONE = new Snapshot(0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 
         /** What came since an earlier snapshot. */
         public Snapshot since(Snapshot earlier) {
             return new Snapshot(
+                    nanos - earlier.nanos,
                     requests - earlier.requests,
                     bytes - earlier.bytes,
                     directBytes - earlier.directBytes,
                     usefulBytes - earlier.usefulBytes,
                     busyNanos - earlier.busyNanos,
+                    fullNanos - earlier.fullNanos,
                     requestNanos - earlier.requestNanos,
                     waitedNanos - earlier.waitedNanos,
                     retries - earlier.retries);
+        }
+
+        /** Both together. */
+        public Snapshot plus(Snapshot other) {
+            return since(NONE.since(other));
         }
 
         /** Bytes a second while requests were on their way. */
@@ -66,6 +79,16 @@ public final class ReadCounters {
         /** Requests on their way at the same time, on average. */
         public double depth() {
             return busyNanos == 0 ? 0 : requestNanos / (double) busyNanos;
+        }
+
+        /** Share of the time between two snapshots in which the drive had nothing to do. */
+        public double idleShare() {
+            return nanos == 0 ? 0 : 1 - busyNanos / (double) nanos;
+        }
+
+        /** Share of that time in which it had something, but less than it is to have. */
+        public double shallowShare() {
+            return nanos == 0 ? 0 : (busyNanos - fullNanos) / (double) nanos;
         }
 
         /** For the log. */
@@ -84,23 +107,32 @@ public final class ReadCounters {
         }
     }
 
+    /** @param wanted requests that the drive is to have at the same time */
+    ReadCounters(int wanted) {
+        this.wanted = wanted;
+    }
+
     /** A request begins; returns the time. */
     synchronized long begin() {
-        long now = System.nanoTime();
-        if (running++ == 0) {
-            busySince = now;
-        }
+        long now = account();
+        running++;
         deepest = Math.max(deepest, running);
+        return now;
+    }
+
+    /** Adds the time since the last change to what the queue was then. */
+    private long account() {
+        long now = System.nanoTime();
+        busyNanos += running > 0 ? now - changed : 0;
+        fullNanos += running >= wanted ? now - changed : 0;
+        changed = now;
         return now;
     }
 
     /** The request that began at {@code begun} has brought {@code count} bytes. */
     synchronized void end(long begun, long count, boolean direct) {
-        long now = System.nanoTime();
-        requestNanos += now - begun;
-        if (--running == 0) {
-            busyNanos += now - busySince;
-        }
+        requestNanos += account() - begun;
+        running--;
         requests++;
         bytes += count;
         if (direct) {
@@ -128,8 +160,18 @@ public final class ReadCounters {
 
     /** What was counted so far. */
     public synchronized Snapshot snapshot() {
-        long busy = running > 0 ? busyNanos + System.nanoTime() - busySince : busyNanos;
-        return new Snapshot(requests, bytes, directBytes, usefulBytes, busy, requestNanos, waitedNanos, retries);
+        long now = account();
+        return new Snapshot(
+                now,
+                requests,
+                bytes,
+                directBytes,
+                usefulBytes,
+                busyNanos,
+                fullNanos,
+                requestNanos,
+                waitedNanos,
+                retries);
     }
 
     /** Requests to the file system. */

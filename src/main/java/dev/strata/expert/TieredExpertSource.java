@@ -312,7 +312,7 @@ public final class TieredExpertSource implements ExpertSource {
 
     @Override
     public void copyBlobs(int layer, int[] experts, int count, MemorySegment[] targets) {
-        copy(layer, experts, count, targets, null);
+        copy(layer, experts, count, targets, null, 0);
     }
 
     @Override
@@ -321,8 +321,9 @@ public final class TieredExpertSource implements ExpertSource {
     }
 
     @Override
-    public void copyInParts(int layer, int[] experts, int count, MemorySegment[] targets, BlobParts[] parts) {
-        copy(layer, experts, count, targets, parts);
+    public void copyInParts(
+            int layer, int[] experts, int count, MemorySegment[] targets, BlobParts[] parts, long turn) {
+        copy(layer, experts, count, targets, parts, turn);
     }
 
     /**
@@ -330,7 +331,8 @@ public final class TieredExpertSource implements ExpertSource {
      *
      * @param parts null when blobs have to be whole
      */
-    private void copy(int layer, int[] experts, int count, MemorySegment[] targets, BlobParts @Nullable [] parts) {
+    private void copy(
+            int layer, int[] experts, int count, MemorySegment[] targets, BlobParts @Nullable [] parts, long turn) {
         BlobBatch missing = new BlobBatch(count, parts != null);
         for (int i = 0; i < count; i++) {
             int place = places[layer][experts[i]];
@@ -344,7 +346,7 @@ public final class TieredExpertSource implements ExpertSource {
             }
         }
         if (rest != null) {
-            missing.copy(rest, layer);
+            missing.copy(rest, layer, turn);
         }
     }
 

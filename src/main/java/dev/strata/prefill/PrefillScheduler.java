@@ -83,20 +83,23 @@ public final class PrefillScheduler implements AutoCloseable {
         // Copy threads rest no earlier than the issuer: one that woke up before the first jobs were open would
         // sleep through all that runs ahead of a pass.
         BooleanSupplier resting = () -> !machine.running() || machine.waitsForRoom();
-        threads.start("expert-issuer", machine::step, resting, -1, sleeps && !spare, 1);
+        StagerCrew crew = new StagerCrew();
         if (stager != null) {
             int[] cpus = StreamThreads.cpus(sizing.threads());
             for (int i = 0; i < sizing.threads(); i++) {
                 StagerWorker worker = new StagerWorker(stager);
-                threads.start(
+                Thread thread = threads.start(
                         "stager-" + i,
-                        worker::step,
+                        sizing.file() ? () -> crew.worked(worker.step()) : worker::step,
                         () -> worker.idle() && resting.getAsBoolean(),
                         i < cpus.length ? cpus[i] : -1,
                         sleeps,
                         sizing.threads());
+                crew.add(worker, thread);
             }
         }
+        BooleanSupplier issuing = sizing.file() ? () -> crew.issued(machine.step()) : machine::step;
+        crew.issuer(threads.start("expert-issuer", issuing, resting, -1, sleeps && !spare, 1));
         return new PrefillScheduler(device, stager, issuer, threads, fence, timing);
     }
 
@@ -126,6 +129,14 @@ public final class PrefillScheduler implements AutoCloseable {
         issuer.begin(order, ring, ringBase, behind ? fence : null, timing.prepare(device, order));
         lastRing = ring;
         fenced = false;
+    }
+
+    /**
+     * What {@link #runAhead} will start when the order that has begun was consumed: its bytes are staged as soon as there is room behind those
+     * of the current one, so that a drive does not run dry between the two.
+     */
+    public void expect(StreamOrder order) {
+        issuer.follow(order);
     }
 
     /** Lets copies start before the pass that they are for: as far as the ring has room, until {@link #begin} takes them up. */

@@ -20,9 +20,17 @@ public interface StageSource {
      * The same for a link that takes blobs in parts.
      *
      * @param parts where the parts of a buffer's bytes lie in it afterwards; numbered as offsets and lengths are
+     * @param turn calls with lower ones are waited for first
      */
     default void stage(
-            int layer, long[] offsets, int[] bytes, int first, int count, MemorySegment[] targets, BlobParts[] parts) {
+            int layer,
+            long[] offsets,
+            int[] bytes,
+            int first,
+            int count,
+            MemorySegment[] targets,
+            BlobParts[] parts,
+            long turn) {
         copy(layer, offsets, bytes, first, count, targets);
         for (int i = first; i < first + count; i++) {
             parts[i].whole(bytes[i]);

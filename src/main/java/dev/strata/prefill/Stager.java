@@ -166,7 +166,7 @@ final class Stager implements AutoCloseable {
         return (int) (capacity - (published - issued));
     }
 
-    /** Opens a job: bytes of a layer to bring into a buffer. */
+    /** Adds a job: bytes of a layer to bring into a buffer; {@link #open} lets workers have it. */
     void publish(int layer, long offset, int length) {
         int slot = slot(published);
         layers[slot] = layer;
@@ -174,7 +174,11 @@ final class Stager implements AutoCloseable {
         bytes[slot] = length;
         states.set(slot, EMPTY);
         published++;
-        claims.publish(1);
+    }
+
+    /** Opens the {@code jobs} added last, all at once: a worker that found one of them alone would make a small request of it. */
+    void open(int jobs) {
+        claims.publish(jobs);
     }
 
     /** Whether the oldest job that was not issued has been filled and its copy may be queued. */
@@ -300,15 +304,20 @@ final class Stager implements AutoCloseable {
 
     /** Worker: whether the buffers of all jobs of a claim are free. */
     boolean buffersFree(long claim) {
-        int last = (StageClaims.first(claim) + StageClaims.count(claim) - 1) % claims.cycle();
-        int ahead = Math.floorMod(last - (int) (copiedJobs.get() % claims.cycle()), claims.cycle());
-        return ahead < buffers;
+        long copied = copiedJobs.get();
+        return job(StageClaims.first(claim) + StageClaims.count(claim) - 1, copied) - copied < buffers;
+    }
+
+    /** Number of a job that is not copied yet, through all cycles of the claims. */
+    private long job(int claimed, long copied) {
+        return copied + Math.floorMod(claimed - (int) (copied % claims.cycle()), claims.cycle());
     }
 
     /** Worker: fills the buffers of a claim. */
     void fill(long claim, MemorySegment[] targets) {
         int count = StageClaims.count(claim);
         int outcome = FILLED;
+        long turn = job(StageClaims.first(claim), copiedJobs.get());
         long start = System.nanoTime();
         try {
             for (int i = 0; i < count; ) {
@@ -321,7 +330,7 @@ final class Stager implements AutoCloseable {
                     targets[run] = memory[(first + run) % buffers];
                     run++;
                 }
-                source.stage(layers[first], offsets, bytes, first, run, targets, parts);
+                source.stage(layers[first], offsets, bytes, first, run, targets, parts, turn);
                 i += run;
             }
         } catch (RuntimeException failed) {

@@ -35,6 +35,7 @@ final class StreamIssuer implements AutoCloseable {
     private final Buffer target;
     private final BlobPlaces places;
     private final @Nullable Stager stager;
+    private final @Nullable StageFeed feed;
     private final Event[] copied = new Event[EVENTS];
     private final Event[] used = new Event[EVENTS];
     private final long[] ringBytes = new long[EVENTS];
@@ -51,11 +52,10 @@ final class StreamIssuer implements AutoCloseable {
     private int transfer;
     private long done;
     private long place = -1;
-    private int fedGroup;
-    private int fedTransfer;
-    private long fedBytes;
+    private boolean leftOver;
     private boolean draining;
 
+    private volatile @Nullable StreamOrder following;
     private volatile boolean waitsForRoom;
     private volatile boolean cancelled;
     private volatile long issuedGroups;
@@ -69,6 +69,7 @@ final class StreamIssuer implements AutoCloseable {
         this.target = target;
         this.places = places;
         this.stager = stager;
+        feed = stager == null ? null : new StageFeed(stager);
         copies = device.newStream("expert copies");
         int made = 0;
         try {
@@ -128,15 +129,28 @@ final class StreamIssuer implements AutoCloseable {
         transfer = 0;
         done = 0;
         place = -1;
-        fedGroup = 0;
-        fedTransfer = 0;
-        fedBytes = 0;
-        draining = false;
+        following = null;
+        draining = leftOver | dropOthers(next);
+        leftOver = false;
         cancelled = false;
         failure = null;
         waitsForRoom = false;
         ring.rewind();
         running = true;
+    }
+
+    /** Whether jobs of another order than {@code next} had to be dropped, which is over when the stager is drained. */
+    private boolean dropOthers(StreamOrder next) {
+        if (stager == null || feed == null || feed.begin(next)) {
+            return false;
+        }
+        stager.restart();
+        return true;
+    }
+
+    /** Bytes of {@code next}, which will begin when the current order was consumed, may be staged behind those of the current one. Consumer. */
+    void follow(StreamOrder next) {
+        following = next;
     }
 
     /** Number of the first group of the current order. */
@@ -209,7 +223,7 @@ final class StreamIssuer implements AutoCloseable {
         }
         try {
             boolean moved = stager != null && stager.collect();
-            moved |= feed(now);
+            moved |= feed != null && feed.publish(following);
             return issue(now) || moved;
         } catch (RuntimeException failed) {
             return stop(failed);
@@ -218,55 +232,22 @@ final class StreamIssuer implements AutoCloseable {
 
     private boolean stop(RuntimeException reason) {
         failure = reason;
-        if (stager != null) {
+        if (stager != null && feed != null) {
+            feed.forget();
             stager.restart();
         }
         draining = true;
         return true;
     }
 
+    /** An order that failed ends when nothing of it is on its way any more; one that follows jobs that were dropped goes on. */
     private boolean drain() {
         if (stager != null && !stager.drained()) {
             return false;
         }
         draining = false;
-        running = false;
+        running = failure == null;
         return true;
-    }
-
-    /** Publishes staged runs ahead of the copies, as far as there is room for jobs. */
-    private boolean feed(StreamOrder now) {
-        if (stager == null || fedGroup == now.size()) {
-            return false;
-        }
-        boolean any = false;
-        while (fedGroup < now.size() && stager.room() > 0) {
-            StreamGroup next = now.group(fedGroup);
-            if (fedTransfer == next.transfers().size()) {
-                fedGroup++;
-                fedTransfer = 0;
-                continue;
-            }
-            Transfer run = next.transfers().get(fedTransfer);
-            if (run.direct()) {
-                fedTransfer++;
-                continue;
-            }
-            long length = part(run, fedBytes, stager.bufferBytes());
-            stager.publish(run.layer(), run.source() + fedBytes, (int) length);
-            any = true;
-            fedBytes += length;
-            if (fedBytes == run.bytes()) {
-                fedBytes = 0;
-                fedTransfer++;
-            }
-        }
-        return any;
-    }
-
-    /** As much as one buffer takes, and one blob where blobs may not be torn. */
-    private static long part(Transfer run, long from, int bufferBytes) {
-        return Math.min(run.bytes() - from, run.unit() > 1 ? run.unit() : bufferBytes);
     }
 
     private boolean issue(StreamOrder now) {
@@ -409,6 +390,11 @@ final class StreamIssuer implements AutoCloseable {
         }
         releasedGroups = issuedGroups;
         forgetRing();
+        if (stager != null && feed != null && feed.ahead()) {
+            feed.forget();
+            stager.restart();
+            leftOver = true;
+        }
     }
 
     private void forgetRing() {

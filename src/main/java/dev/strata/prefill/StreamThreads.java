@@ -6,6 +6,7 @@ import dev.strata.os.Outcome;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
@@ -19,6 +20,7 @@ final class StreamThreads implements AutoCloseable {
     private final Device device;
     private final boolean slow;
     private volatile boolean active;
+    private final AtomicInteger wakes = new AtomicInteger();
     private volatile boolean closed;
 
     /** @param slow whether the streams come from a drive */
@@ -28,7 +30,7 @@ final class StreamThreads implements AutoCloseable {
     }
 
     /**
-     * Starts a thread.
+     * Starts a thread and returns it.
      *
      * @param step does one thing, false when it has to wait
      * @param settled whether the machine may rest when no stream runs
@@ -36,9 +38,11 @@ final class StreamThreads implements AutoCloseable {
      * @param sleeps whether it sleeps while it waits inside a stream, after some spinning
      * @param alike threads that do the same, itself among them
      */
-    void start(String name, BooleanSupplier step, BooleanSupplier settled, int cpu, boolean sleeps, int alike) {
+    Thread start(String name, BooleanSupplier step, BooleanSupplier settled, int cpu, boolean sleeps, int alike) {
         Backoff backoff = new Backoff(sleeps, alike, slow);
-        threads.add(Thread.ofPlatform().daemon().name(name).start(() -> run(name, step, settled, cpu, backoff)));
+        Thread thread = Thread.ofPlatform().daemon().name(name).start(() -> run(name, step, settled, cpu, backoff));
+        threads.add(thread);
+        return thread;
     }
 
     private void run(String name, BooleanSupplier step, BooleanSupplier settled, int cpu, Backoff backoff) {
@@ -49,8 +53,13 @@ final class StreamThreads implements AutoCloseable {
                 LOG.debug("{}: {}", name, bound.reason());
             }
         }
+        int seen = wakes.get();
         while (!closed) {
             if (step.getAsBoolean()) {
+                backoff.reset();
+            } else if (seen != wakes.get()) {
+                // Woken up for work that may come in a moment: one that has slept for long would sleep as long again.
+                seen = wakes.get();
                 backoff.reset();
             } else if (!active && settled.getAsBoolean()) {
                 LockSupport.park(this);
@@ -69,6 +78,7 @@ final class StreamThreads implements AutoCloseable {
     /** Wakes all threads up. */
     void wake() {
         active = true;
+        wakes.incrementAndGet();
         threads.forEach(LockSupport::unpark);
     }
 

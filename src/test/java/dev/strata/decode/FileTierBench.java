@@ -8,6 +8,7 @@ import dev.strata.device.fake.FakeDevice;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.ArenaPinner;
 import dev.strata.expert.BlobSlices;
+import dev.strata.expert.DriveComparison;
 import dev.strata.expert.DriveProbe;
 import dev.strata.expert.ExpertArena;
 import dev.strata.expert.ExpertProfile;
@@ -58,8 +59,10 @@ final class FileTierBench {
 
     private static final int[] CEILING_KIB = {512, 1024, 4096, 8192, 16_384, 32_768};
     private static final long CEILING_BYTES = 1L << 30;
-    /** The drive's rate drifts, so that it is measured again before and behind every arm. */
-    private static final long ALONE_BYTES = 1L << 30;
+    /** Prompts of an arm that is compared with the drive, and of the one that the goal is for. */
+    private static final int PROMPTS = 2;
+
+    private static final int GOAL_PROMPTS = 5;
 
     private static final int BLOCK = 4096;
 
@@ -77,6 +80,7 @@ final class FileTierBench {
      * @param registered whether the device reads those where they lie
      * @param view whether the file is mapped besides
      * @param readers requests at the same time
+     * @param prompts how many are read, in turns with the drive alone
      */
     private record Arm(
             String name,
@@ -88,34 +92,39 @@ final class FileTierBench {
             boolean view,
             int readers,
             int passes,
+            int prompts,
             int tokens) {
         static Arm of(String name, ExpertFile file, int batch, int readers) {
-            return new Arm(name, file, false, batch, 0, true, false, readers, 2, 0);
+            return new Arm(name, file, false, batch, 0, true, false, readers, 2, PROMPTS, 0);
         }
 
         Arm packed() {
-            return new Arm(name, file, true, batch, inRam, registered, view, readers, passes, tokens);
+            return new Arm(name, file, true, batch, inRam, registered, view, readers, passes, prompts, tokens);
         }
 
         /** With that share of the experts in RAM, over a whole prompt. */
         Arm tiered(double share) {
-            return new Arm(name, file, pack, batch, share, registered, view, readers, PASSES, tokens);
+            return new Arm(name, file, pack, batch, share, registered, view, readers, PASSES, prompts, tokens);
         }
 
         Arm unregistered() {
-            return new Arm(name, file, pack, batch, inRam, false, view, readers, passes, tokens);
+            return new Arm(name, file, pack, batch, inRam, false, view, readers, passes, prompts, tokens);
         }
 
         Arm viewed() {
-            return new Arm(name, file, pack, batch, inRam, registered, true, readers, passes, tokens);
+            return new Arm(name, file, pack, batch, inRam, registered, true, readers, passes, prompts, tokens);
         }
 
         Arm passes(int count) {
-            return new Arm(name, file, pack, batch, inRam, registered, view, readers, count, tokens);
+            return new Arm(name, file, pack, batch, inRam, registered, view, readers, count, prompts, tokens);
+        }
+
+        Arm prompts(int count) {
+            return new Arm(name, file, pack, batch, inRam, registered, view, readers, passes, count, tokens);
         }
 
         Arm answers(int count) {
-            return new Arm(name, file, pack, batch, inRam, registered, view, readers, passes, count);
+            return new Arm(name, file, pack, batch, inRam, registered, view, readers, passes, prompts, count);
         }
 
         List<BlobSlices> slices() {
@@ -147,8 +156,8 @@ final class FileTierBench {
 
     private void run(int answerTokens) throws IOException {
         System.out.println(
-                "| what | tok/s | GB/s | of the drive | while reading | requests | mean MiB | read / unique | past the cache | processor s/GB |");
-        System.out.println("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+                "| what | tok/s | GB/s | of the drive | no request | fewer than wanted | at once | mean MiB | read / unique | past the cache | processor s/GB |");
+        System.out.println("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
         ceiling();
         for (Arm arm : arms(answerTokens)) {
             if (chosen.matcher(arm.name).find()) {
@@ -159,7 +168,10 @@ final class FileTierBench {
 
     private List<Arm> arms(int answerTokens) {
         List<Arm> arms = new ArrayList<>();
-        batches(arms);
+        arms.add(third(8).prompts(GOAL_PROMPTS));
+        for (int batch : new int[] {1, 4, 16}) {
+            arms.add(third(batch));
+        }
         arms.add(Arm.of("nothing in RAM, batch 8", whole, 8, depth));
         arms.add(Arm.of("nothing in RAM, batch 8, pack", whole, 8, depth).packed());
         arms.add(Arm.of("a third in RAM, batch 8, view kept", whole, 8, depth)
@@ -172,7 +184,6 @@ final class FileTierBench {
                 .tiered(0.33)
                 .passes(1));
         arms.add(Arm.of("mapped file, 8K chunks", whole, 0, depth).viewed().passes(1));
-        batches(arms);
         // Where requests are the limit.
         for (int batch : new int[] {1, 8, 1, 8}) {
             arms.add(Arm.of("one read at a time, batch " + batch, whole, batch, 1)
@@ -190,12 +201,8 @@ final class FileTierBench {
         return arms;
     }
 
-    /** Twice in the table, since the drive's rate drifts. */
-    private void batches(List<Arm> arms) {
-        for (int batch : new int[] {8, 1, 4, 16}) {
-            arms.add(Arm.of("a third in RAM, batch " + batch, whole, batch, depth)
-                    .tiered(0.33));
-        }
+    private Arm third(int batch) {
+        return Arm.of("a third in RAM, batch " + batch, whole, batch, depth).tiered(0.33);
     }
 
     /** What the drive gives alone. */
@@ -205,7 +212,7 @@ final class FileTierBench {
             double rate = DriveProbe.rate(file, kib << 10, depth, CEILING_BYTES);
             System.out.printf(
                     Locale.ROOT,
-                    "| drive alone, %d readers | | %.2f | | | | %.1f | | | %.2f |%n",
+                    "| drive alone, %d readers | | %.2f | | | | | %.1f | | | %.2f |%n",
                     depth,
                     rate / 1e9,
                     kib / 1024.0,
@@ -309,39 +316,65 @@ final class FileTierBench {
             if (arm.batch > 0) {
                 pass(placement, layout, streams);
             }
-            double alone = alone(arm, counters.snapshot().since(before));
-            before = counters.snapshot();
-            double processor = processorSeconds();
-            long start = System.nanoTime();
-            for (int pass = 0; pass < arm.passes; pass++) {
-                if (pass + 1 < arm.passes) {
-                    placement.promptGoesOn();
-                }
-                pass(placement, layout, streams);
+            ReadCounters.Snapshot first = counters.snapshot().since(before);
+            boolean compared = first.requests() > 0 && arm.readers == depth;
+            int prompts = compared ? arm.prompts : 1;
+            DriveComparison comparison = DriveComparison.start(() -> compared ? alone(first, arm.passes) : 0);
+            Measured all = new Measured();
+            for (int i = 0; i < prompts; i++) {
+                ReadCounters.Snapshot read = all.add(counters, () -> passes(arm, placement, layout, streams));
+                comparison.add(read.bytes() * 1e9 / read.nanos());
             }
-            double seconds = (System.nanoTime() - start) / 1e9;
-            processor = processorSeconds() - processor;
-            ReadCounters.Snapshot read = counters.snapshot().since(before);
-            alone = (alone + alone(arm, read)) / 2;
             int chunk = arm.name.contains("32K") ? PASSES * ROWS : ROWS;
-            row(
-                    arm.name,
-                    arm.passes * chunk / seconds,
-                    seconds,
-                    processor,
-                    read,
-                    arm.passes * fileBytes(placement, source, layout),
-                    alone);
+            long unique = (long) prompts * arm.passes * fileBytes(placement, source, layout);
+            row(arm.name, (double) prompts * arm.passes * chunk, all, unique, compared ? share(comparison) : "");
         }
     }
 
-    /** What the drive gives alone now to requests of the size that was read; 0 where nothing is compared with it. */
-    private double alone(Arm arm, ReadCounters.Snapshot read) {
-        if (read.requests() == 0 || arm.readers != depth) {
-            return 0;
+    private static String share(DriveComparison comparison) {
+        return String.format(
+                Locale.ROOT,
+                "%.0f %% of %.2f (%.0f to %.0f)",
+                100 * comparison.share(),
+                comparison.alone() / 1e9,
+                100 * comparison.least(),
+                100 * comparison.most());
+    }
+
+    /**
+     * What the drive gives alone now to as many bytes as a prompt takes, by requests of the same size. As many, since a drive behind a
+     * limit of bytes a second gives more in the first tenths of a second.
+     */
+    private double alone(ReadCounters.Snapshot pass, int passes) {
+        int blocks = (int) Math.max(1, pass.bytes() / pass.requests() / BLOCK);
+        return DriveProbe.rate(file, blocks * BLOCK, depth, passes * pass.bytes());
+    }
+
+    /** Reads and times of several pieces of work, without what lies between them. */
+    private static final class Measured {
+        private ReadCounters.Snapshot read = ReadCounters.Snapshot.NONE;
+        private double processor;
+        private double seconds;
+
+        ReadCounters.Snapshot add(ReadCounters counters, Runnable work) {
+            ReadCounters.Snapshot before = counters.snapshot();
+            double processorBefore = processorSeconds();
+            work.run();
+            ReadCounters.Snapshot now = counters.snapshot().since(before);
+            processor += processorSeconds() - processorBefore;
+            seconds += now.nanos() / 1e9;
+            read = read.plus(now);
+            return now;
         }
-        int blocks = (int) Math.max(1, read.bytes() / read.requests() / BLOCK);
-        return DriveProbe.rate(file, blocks * BLOCK, depth, ALONE_BYTES);
+    }
+
+    private static void passes(Arm arm, DevicePlacement placement, ArenaLayout layout, NoProducts streams) {
+        for (int pass = 0; pass < arm.passes; pass++) {
+            if (pass + 1 < arm.passes) {
+                placement.promptGoesOn();
+            }
+            pass(placement, layout, streams);
+        }
     }
 
     private static void pass(DevicePlacement placement, ArenaLayout layout, NoProducts streams) {
@@ -371,24 +404,17 @@ final class FileTierBench {
             return Math.min(experts - 1, expert < 0 ? -expert - 1 : expert);
         })) {
             for (int answer = 1; answer <= 3; answer++) {
-                ReadCounters.Snapshot before = counters.snapshot();
-                double processor = processorSeconds();
-                long start = System.nanoTime();
-                int token = 0;
-                while (token < arm.tokens && System.nanoTime() - start < ANSWER_NANOS) {
-                    steps.step();
-                    token++;
-                }
-                double seconds = (System.nanoTime() - start) / 1e9;
-                ReadCounters.Snapshot read = counters.snapshot().since(before);
-                row(
-                        String.format(Locale.ROOT, "%s, answer %d of %d tokens", arm.name, answer, token),
-                        token / seconds,
-                        seconds,
-                        processorSeconds() - processor,
-                        read,
-                        read.usefulBytes(),
-                        0);
+                int[] token = {0};
+                Measured one = new Measured();
+                ReadCounters.Snapshot read = one.add(counters, () -> {
+                    long start = System.nanoTime();
+                    while (token[0] < arm.tokens && System.nanoTime() - start < ANSWER_NANOS) {
+                        steps.step();
+                        token[0]++;
+                    }
+                });
+                String name = String.format(Locale.ROOT, "%s, answer %d of %d tokens", arm.name, answer, token[0]);
+                row(name, token[0], one, read.usefulBytes(), "");
             }
         }
     }
@@ -406,37 +432,30 @@ final class FileTierBench {
         return total;
     }
 
-    private void row(
-            String name,
-            double tokens,
-            double seconds,
-            double processor,
-            ReadCounters.Snapshot read,
-            long unique,
-            double alone) {
+    private static void row(String name, double tokens, Measured of, long unique, String share) {
+        ReadCounters.Snapshot read = of.read;
         if (read.requests() == 0) {
             // Nothing counts what answers read of a mapped file.
-            String rate = unique == 0 ? "" : String.format(Locale.ROOT, "%.2f", unique / 1e9 / seconds);
-            String cost = unique == 0 ? "" : String.format(Locale.ROOT, "%.2f", processor * 1e9 / unique);
-            System.out.printf(Locale.ROOT, "| %s | %.1f | %s | | | | | | 0 %% | %s |%n", name, tokens, rate, cost);
+            String rate = unique == 0 ? "" : String.format(Locale.ROOT, "%.2f", unique / 1e9 / of.seconds);
+            String cost = unique == 0 ? "" : String.format(Locale.ROOT, "%.2f", of.processor * 1e9 / unique);
+            System.out.printf(
+                    Locale.ROOT, "| %s | %.1f | %s | | | | | | | 0 %% | %s |%n", name, tokens / of.seconds, rate, cost);
             return;
         }
-        double mean = read.bytes() / (double) read.requests();
-        double rate = read.bytes() / seconds;
         System.out.printf(
                 Locale.ROOT,
-                "| %s | %.1f | %.2f | %s | %.2f, depth %.1f | %d | %.1f | %.3f | %.0f %% | %.2f |%n",
+                "| %s | %.1f | %.2f | %s | %.1f %% | %.1f %% | %.1f | %.1f | %.3f | %.0f %% | %.2f |%n",
                 name,
-                tokens,
-                rate / 1e9,
-                alone == 0 ? "" : String.format(Locale.ROOT, "%.0f %% of %.2f", 100 * rate / alone, alone / 1e9),
-                read.rate() / 1e9,
+                tokens / of.seconds,
+                read.bytes() / of.seconds / 1e9,
+                share,
+                100 * read.idleShare(),
+                100 * read.shallowShare(),
                 read.depth(),
-                read.requests(),
-                mean / (1 << 20),
+                read.bytes() / (double) read.requests() / (1 << 20),
                 read.bytes() / (double) unique,
                 100.0 * read.directBytes() / read.bytes(),
-                processor * 1e9 / read.bytes());
+                of.processor * 1e9 / read.bytes());
     }
 
     /** Blobs copied out of a mapping. */

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Path;
+import java.util.Iterator;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -41,6 +43,20 @@ class DriveProbeTest {
         assertEquals(16, new DriveProbe.Result(Path.of("m.gguf"), 2, 3e9, false).readers());
         assertEquals(32, new DriveProbe.Result(Path.of("m.gguf"), 32, 3e9, false).readers());
         assertEquals(2, new DriveProbe.Result(Path.of("m.gguf"), 2, 120e6, true).readers());
+    }
+
+    @Test
+    void workIsComparedWithTheDriveRightBesideIt() {
+        Iterator<Double> drive = List.of(2.0, 4.0, 2.0, 6.0).iterator();
+        DriveComparison comparison = DriveComparison.start(drive::next);
+        comparison.add(3);
+        comparison.add(1.5);
+        assertEquals(0.75, comparison.share());
+        comparison.add(3.6);
+        assertEquals(0.9, comparison.share(), 1e-12);
+        assertEquals(0.5, comparison.least());
+        assertEquals(1, comparison.most());
+        assertEquals(3, comparison.alone());
     }
 
     private static Path file(Path folder, long bytes) throws IOException {

@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.PriorityQueue;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -97,6 +98,27 @@ class FileExpertSourceTest {
     }
 
     @Test
+    void requestsWaitInTheOrderOfTheirBatches() {
+        PriorityQueue<QueuedRead> queue = new PriorityQueue<>();
+        List<String> served = new ArrayList<>();
+        // Batches that begin at the same time put their requests into the queue one by one.
+        for (String request : List.of("gate", "down")) {
+            queue.add(new QueuedRead(16, 3, () -> served.add("later " + request)));
+            queue.add(new QueuedRead(8, 4, () -> served.add("sooner " + request)));
+            queue.add(new QueuedRead(0, 6, () -> served.add("step " + request)));
+            queue.add(new QueuedRead(0, 5, () -> served.add("arena " + request)));
+        }
+        while (!queue.isEmpty()) {
+            queue.remove().run();
+        }
+        List<String> batches = served.stream()
+                .map(name -> name.substring(0, name.indexOf(' ')))
+                .toList();
+        assertEquals(
+                List.of("arena", "arena", "step", "step", "sooner", "sooner", "later", "later"), batches);
+    }
+
+    @Test
     void wholeBlocksGoStraightToWhereTheyBelong() throws IOException {
         byte[] bytes = new byte[4 << 20];
         new SplittableRandom(3).nextBytes(bytes);
@@ -108,7 +130,7 @@ class FileExpertSourceTest {
             reader.read(List.of(
                     new ReadPlan.Wanted(new FileSlice(0, 8192, big), target, 4096),
                     new ReadPlan.Wanted(new FileSlice(0, 1 << 20, big), target, (1 << 20) + 100),
-                    new ReadPlan.Wanted(new FileSlice(0, (2 << 20) + 4096, 4096), target, 2 << 20)));
+                    new ReadPlan.Wanted(new FileSlice(0, (2 << 20) + 4096, 4096), target, 2 << 20)), 0);
             assertEquals(2, reader.counters().requests(), "the others are near each other");
             MemorySegment all = MemorySegment.ofArray(bytes);
             assertEquals(-1, MemorySegment.mismatch(all, 8192, 8192 + big, target, 4096, 4096 + big));
@@ -120,7 +142,7 @@ class FileExpertSourceTest {
                     -1,
                     MemorySegment.mismatch(all, (2 << 20) + 4096, (2 << 20) + 8192, target, 2 << 20, (2 << 20) + 4096));
             file.shortening(count -> Math.min(count, 5000));
-            reader.read(List.of(new ReadPlan.Wanted(new FileSlice(0, 4096, big), target, 0)));
+            reader.read(List.of(new ReadPlan.Wanted(new FileSlice(0, 4096, big), target, 0)), 0);
             assertEquals(-1, MemorySegment.mismatch(all, 4096, 4096 + big, target, 0, big));
             ReadPlan.Request straight = ReadPlan.merge(
                             List.of(new ReadPlan.Wanted(new FileSlice(0, 4096, big), target, 0)), new int[] {4096})

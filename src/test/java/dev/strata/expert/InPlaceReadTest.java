@@ -70,7 +70,7 @@ class InPlaceReadTest {
             targets[i] = arena.allocate(source.partsBytes(layer), 32);
             parts[i] = new BlobParts();
         }
-        source.copyInParts(layer, experts, count, targets, parts);
+        source.copyInParts(layer, experts, count, targets, parts, 0);
         ExpertLayout layout = MODEL.layout(layer);
         for (int i = 0; i < count; i++) {
             MemorySegment expected = BLOBS[layer][experts[i]];

@@ -25,6 +25,7 @@ class StagerTest {
             for (int i = 0; i < 9; i++) {
                 stager.publish(0, (long) i * PIECE, PIECE);
             }
+            stager.open(9);
             assertFalse(stager.filled());
             fill(worker, 1);
             copy(device, stager, target, copies, 1);
@@ -42,6 +43,36 @@ class StagerTest {
             assertTrue(stager.collect());
             fill(worker, 2);
             copy(device, stager, target, copies, 3);
+            device.drain();
+            assertTrue(stager.drained());
+        }
+    }
+
+    @Test
+    void aWorkerThatWaitsForBuffersCanGoOnWhenTheyAreFree() {
+        StagerSizing sizing = new StagerSizing(0, 1, 2, PIECE, 2, true, 2, true, "");
+        try (FakeDevice device = FakeDevice.stepped(1 << 16, new SplittableRandom(3));
+                Buffer target = device.allocate(16 * PIECE, "cache");
+                Stream copies = device.newStream("copies");
+                Stager stager = Stager.create(device, (layer, offsets, bytes, first, count, targets) -> {}, sizing)) {
+            StagerWorker worker = new StagerWorker(stager);
+            for (int i = 0; i < 4; i++) {
+                stager.publish(0, (long) i * PIECE, PIECE);
+            }
+            assertFalse(worker.step(), "jobs are not open yet");
+            stager.open(4);
+            fill(worker, 1);
+            assertTrue(worker.step(), "takes the others");
+            assertFalse(worker.step());
+            assertFalse(worker.canGoOn(), "both buffers are taken");
+            copy(device, stager, target, copies, 2);
+            device.drain();
+            assertTrue(stager.collect());
+            assertTrue(worker.canGoOn());
+            assertTrue(worker.step());
+            assertFalse(worker.canGoOn(), "it waits for nothing");
+            stager.restart();
+            copy(device, stager, target, copies, 2);
             device.drain();
             assertTrue(stager.drained());
         }
