@@ -6,7 +6,9 @@ import ch.qos.logback.classic.encoder.PatternLayoutEncoder;
 import ch.qos.logback.classic.spi.Configurator;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.ConsoleAppender;
+import ch.qos.logback.core.encoder.Encoder;
 import ch.qos.logback.core.spi.ContextAwareBase;
+import java.time.ZoneId;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -15,12 +17,11 @@ import org.slf4j.LoggerFactory;
  * small model. Found by logback through {@code META-INF/services}.
  */
 public final class ConsoleLogging extends ContextAwareBase implements Configurator {
-    private static final String PATTERN = "%d{HH:mm:ss.SSS} %-5level %msg%n";
     private static final String PATTERN_DEBUG = "%d{HH:mm:ss.SSS} %-5level [%thread] %logger{20} %msg%n";
 
     @Override
     public ExecutionStatus configure(LoggerContext context) {
-        install(context, PATTERN);
+        install(context, new ConsoleLine(ZoneId.systemDefault()));
         return ExecutionStatus.DO_NOT_INVOKE_NEXT_IF_ANY;
     }
 
@@ -30,7 +31,9 @@ public final class ConsoleLogging extends ContextAwareBase implements Configurat
             Level wanted = Level.valueOf(level.name());
             if (!wanted.isGreaterOrEqual(Level.INFO)) {
                 context.getLogger(Logger.ROOT_LOGGER_NAME).detachAndStopAllAppenders();
-                install(context, PATTERN_DEBUG);
+                PatternLayoutEncoder lines = new PatternLayoutEncoder();
+                lines.setPattern(PATTERN_DEBUG);
+                install(context, lines);
             }
             context.getLogger(Logger.ROOT_LOGGER_NAME)
                     .setLevel(Level.INFO.levelInt > wanted.levelInt ? Level.INFO : wanted);
@@ -38,10 +41,8 @@ public final class ConsoleLogging extends ContextAwareBase implements Configurat
         }
     }
 
-    private static void install(LoggerContext context, String pattern) {
-        PatternLayoutEncoder encoder = new PatternLayoutEncoder();
+    private static void install(LoggerContext context, Encoder<ILoggingEvent> encoder) {
         encoder.setContext(context);
-        encoder.setPattern(pattern);
         encoder.start();
         ConsoleAppender<ILoggingEvent> console = new ConsoleAppender<>();
         console.setContext(context);

@@ -2,6 +2,7 @@ package dev.strata.metrics;
 
 import dev.strata.api.Timings;
 import dev.strata.api.Usage;
+import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.CounterWithCallback;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
@@ -34,11 +35,15 @@ public final class ServerMetrics {
             .register(registry);
     private final Counter promptTokens =
             counter("strata_prompt_tokens_total", "Prompt tokens of finished answers", "source");
+    private final CounterDataPoint cachedTokens = promptTokens.labelValues("cached");
+    private final CounterDataPoint readTokens = promptTokens.labelValues("read");
     private final Counter predictedTokens =
             counter("strata_predicted_tokens_total", "Tokens generated for finished answers");
     private final Counter promptSeconds = counter("strata_prompt_seconds_total", "Time spent reading prompts");
     private final Counter predictedSeconds = counter("strata_predicted_seconds_total", "Time spent generating");
     private final Counter draftTokens = counter("strata_draft_tokens_total", "Speculative tokens", "outcome");
+    private final CounterDataPoint acceptedDrafts = draftTokens.labelValues("accepted");
+    private final CounterDataPoint rejectedDrafts = draftTokens.labelValues("rejected");
     private final Counter answers = counter("strata_answers_total", "Answers by the reason of their end", "reason");
     private final Histogram firstTokenSeconds = Histogram.builder()
             .name("strata_first_token_seconds")
@@ -108,11 +113,11 @@ public final class ServerMetrics {
         answers.labelValues(reason).inc();
         predictedTokens.inc(usage.completionTokens());
         predictedSeconds.inc(Math.max(0, timings.predictedMillis()) / 1000);
-        draftTokens.labelValues("accepted").inc(timings.acceptedDraftTokens());
-        draftTokens.labelValues("rejected").inc(Math.max(0, timings.draftTokens() - timings.acceptedDraftTokens()));
+        acceptedDrafts.inc(timings.acceptedDraftTokens());
+        rejectedDrafts.inc(Math.max(0, timings.draftTokens() - timings.acceptedDraftTokens()));
         if (firstChoice) {
-            promptTokens.labelValues("cached").inc(usage.cachedTokens());
-            promptTokens.labelValues("read").inc(Math.max(0, usage.promptTokens() - usage.cachedTokens()));
+            cachedTokens.inc(usage.cachedTokens());
+            readTokens.inc(Math.max(0, usage.promptTokens() - usage.cachedTokens()));
             promptSeconds.inc(Math.max(0, timings.promptMillis()) / 1000);
         }
     }

@@ -9,24 +9,31 @@ public final class Ids {
     private static final byte[] ALPHABET =
             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".getBytes(StandardCharsets.US_ASCII);
     private static final int LENGTH = 24;
-    /** Bytes drawn at once; one of 32 is of no use. */
-    private static final int DRAWN = 32;
+    /** Drawn together, since every draw asks the system; each byte is used once. */
+    private static final byte[] DRAWN = new byte[1024];
+
+    private static int used = DRAWN.length;
 
     private Ids() {}
 
     public static String next(String prefix) {
         byte[] id = new byte[LENGTH];
-        byte[] random = new byte[DRAWN];
+        fill(id);
+        return prefix + new String(id, StandardCharsets.US_ASCII);
+    }
+
+    private static synchronized void fill(byte[] id) {
         int length = 0;
         while (length < LENGTH) {
-            RANDOM.nextBytes(random);
-            for (int i = 0; i < DRAWN && length < LENGTH; i++) {
-                int six = random[i] & 0x3F;
-                if (six < ALPHABET.length) {
-                    id[length++] = ALPHABET[six];
-                }
+            if (used == DRAWN.length) {
+                RANDOM.nextBytes(DRAWN);
+                used = 0;
+            }
+            // Two of 64 values are of no use.
+            int six = DRAWN[used++] & 0x3F;
+            if (six < ALPHABET.length) {
+                id[length++] = ALPHABET[six];
             }
         }
-        return prefix + new String(id, StandardCharsets.US_ASCII);
     }
 }
