@@ -20,7 +20,6 @@ import dev.strata.expert.LoadProgress;
 import dev.strata.expert.MappedExpertSource;
 import dev.strata.expert.PageCacheProbe;
 import dev.strata.expert.StoredExperts;
-import dev.strata.expert.StoredMatrices;
 import dev.strata.expert.TieredExpertSource;
 import dev.strata.format.ModelFiles;
 import dev.strata.memory.Bytes;
@@ -41,6 +40,10 @@ import org.slf4j.LoggerFactory;
 final class ExpertSources {
     private static final Logger LOG = LoggerFactory.getLogger(ExpertSources.class);
     private static final int READERS = Math.max(8, Runtime.getRuntime().availableProcessors());
+
+    /** Threads that wait for reads past the page cache: more than the drive serves at once, so that it always has the next ones. */
+    private static final int WAITING_READERS = Math.max(READERS, FileExpertSource.DEPTH);
+
     private static final long LARGE = Bytes.GIB;
 
     private ExpertSources() {}
@@ -128,22 +131,20 @@ final class ExpertSources {
     /** An arena with all experts, read past the page cache when the files are large and not in it. */
     private static ExpertArena loaded(
             ModelFiles files, List<StoredExperts> stored, ExpertSource mapped, ArenaLayout layout, Gates gates) {
-        boolean inPlace = stored.stream()
-                .allMatch(layer -> layer.gate() instanceof StoredMatrices.InPlace
-                        && layer.up() instanceof StoredMatrices.InPlace
-                        && layer.down() instanceof StoredMatrices.InPlace);
-        if (!inPlace || layout.dataBytes() < LARGE || PageCacheProbe.cachedShare(stored) >= PageCacheProbe.WARM) {
-            return arena(mapped, layout, gates);
+        if (files.makesTensors()
+                || layout.dataBytes() < LARGE
+                || PageCacheProbe.cachedShare(stored, files::data) >= PageCacheProbe.WARM) {
+            return arena(mapped, layout, READERS, gates);
         }
         try (FileExpertSource direct = file(files, stored)) {
-            return arena(direct, layout, gates);
+            return arena(direct, layout, WAITING_READERS, gates);
         }
     }
 
-    private static ExpertArena arena(ExpertSource from, ArenaLayout layout, Gates gates) {
+    private static ExpertArena arena(ExpertSource from, ArenaLayout layout, int readers, Gates gates) {
         ExpertArena arena = ExpertArena.allocate(layout);
         try {
-            ArenaLoader.fill(from, arena, READERS, progress(), gates.gate(arena, true));
+            ArenaLoader.fill(from, arena, readers, progress(), gates.gate(arena, true));
         } catch (RuntimeException failed) {
             arena.close();
             throw failed;
@@ -193,7 +194,7 @@ final class ExpertSources {
         ExpertSource rest = ahead(file(files, stored), options);
         try {
             TieredExpertSource made = TieredExpertSource.budget(
-                    rest, profile.ranking(), budget, READERS, progress(), arena -> gates.gate(arena, false));
+                    rest, profile.ranking(), budget, WAITING_READERS, progress(), arena -> gates.gate(arena, false));
             ExpertArena arena = made.arena();
             if (arena != null) {
                 lock(arena);

@@ -17,8 +17,8 @@ import org.slf4j.LoggerFactory;
 public final class ArenaLoader {
     private static final Logger LOG = LoggerFactory.getLogger(ArenaLoader.class);
 
-    /** Bytes that one task reads. */
-    private static final long TASK_BYTES = 32 << 20;
+    /** Bytes that one task reads: enough for large requests, and so little that many of them run at the same time. */
+    private static final long TASK_BYTES = 8 << 20;
 
     private record Task(int layer, int first, int count) {}
 

@@ -14,6 +14,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
 import java.util.concurrent.PriorityBlockingQueue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -38,6 +39,7 @@ final class BlockReader implements AutoCloseable {
     private final int[] alignments;
     private final int alignment;
     private final ExecutorService readers;
+    private final Semaphore flights;
     private final AtomicLong batches = new AtomicLong();
     private final ReadBuffers buffers;
     private final ReadCounters counters;
@@ -47,11 +49,14 @@ final class BlockReader implements AutoCloseable {
         this.files = List.copyOf(files);
         alignments = files.stream().mapToInt(BlockFile::alignment).toArray();
         alignment = Arrays.stream(alignments).max().orElse(1);
-        buffers = new ReadBuffers(depth);
+        // Others read while some copy out of their buffers, so that the drive's queue stays as long as it is to be.
+        int threads = 2 * depth;
+        buffers = new ReadBuffers(threads);
         counters = new ReadCounters(depth);
+        flights = new Semaphore(depth);
         readers = new ThreadPoolExecutor(
-                depth,
-                depth,
+                threads,
+                threads,
                 0,
                 TimeUnit.SECONDS,
                 new PriorityBlockingQueue<>(),
@@ -214,12 +219,14 @@ final class BlockReader implements AutoCloseable {
     }
 
     private long counted(ReadPlan.Request request, LongSupplier read) {
+        flights.acquireUninterruptibly();
         long begun = counters.begin();
         long got = 0;
         try {
             got = read.getAsLong();
         } finally {
             counters.end(begun, got, files.get(request.file()).isDirect());
+            flights.release();
         }
         return got;
     }

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
 /** Experts read from files where they lie, by large requests past the page cache. Nothing of them stays in RAM. */
@@ -25,6 +26,9 @@ public final class FileExpertSource implements ExpertSource, FileReads {
     private final List<BlobSlices> layers;
     private final BlockReader reader;
     private final Queue<HostPages> raw = new ConcurrentLinkedQueue<>();
+
+    /** Many threads wait for reads; when all of them make matrices nobody else has a processor, the compiler of that code among them. */
+    private final Semaphore makers = new Semaphore(Runtime.getRuntime().availableProcessors());
 
     private FileExpertSource(List<BlobSlices> layers, BlockReader reader) {
         this.layers = List.copyOf(layers);
@@ -138,11 +142,15 @@ public final class FileExpertSource implements ExpertSource, FileReads {
     /** Reads what the blobs are made from to memory of our own, then makes them. */
     private void make(
             BlobSlices blobs, BlobSlices.Maker maker, int[] experts, int count, MemorySegment[] targets, long turn) {
-        long[] starts = new long[count + 1];
+        // Where slices lie in memory as they lie in the file's blocks, they are read to there.
+        long[] starts = new long[count];
+        long end = 0;
         for (int i = 0; i < count; i++) {
-            starts[i + 1] = Bytes.roundUp(starts[i] + blobs.readBytes(experts[i]), 64);
+            long offset = blobs.slices(experts[i]).getFirst().offset();
+            starts[i] = end + Math.floorMod(offset - end, reader.alignment());
+            end = starts[i] + blobs.readBytes(experts[i]);
         }
-        HostPages pages = take(starts[count]);
+        HostPages pages = take(end);
         try {
             List<ReadPlan.Wanted> wanted = new ArrayList<>();
             for (int i = 0; i < count; i++) {
@@ -155,7 +163,12 @@ public final class FileExpertSource implements ExpertSource, FileReads {
             reader.read(wanted, turn);
             for (int i = 0; i < count; i++) {
                 long bytes = blobs.readBytes(experts[i]);
-                maker.make(experts[i], pages.memory().asSlice(starts[i], bytes), targets[i]);
+                makers.acquireUninterruptibly();
+                try {
+                    maker.make(experts[i], pages.memory().asSlice(starts[i], bytes), targets[i]);
+                } finally {
+                    makers.release();
+                }
                 blobs.finish(experts[i], targets[i]);
             }
         } finally {

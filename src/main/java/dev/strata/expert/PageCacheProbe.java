@@ -2,9 +2,11 @@ package dev.strata.expert;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
+import dev.strata.format.TensorEntry;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.function.Function;
 
 /**
  * Guesses how much of the experts' files is in the page cache: touches some pages at random and counts those that answer faster than
@@ -19,19 +21,24 @@ public final class PageCacheProbe {
 
     private PageCacheProbe() {}
 
-    /** Share of sampled pages that were in RAM; 1 where nothing is stored in place. */
-    public static double cachedShare(List<StoredExperts> layers) {
+    /**
+     * Share of sampled pages that were in RAM; 1 where nothing lies in files.
+     *
+     * @param data the mapped bytes of a tensor from which matrices are made
+     */
+    public static double cachedShare(List<StoredExperts> layers, Function<TensorEntry, MemorySegment> data) {
         SplittableRandom random = new SplittableRandom(17);
         int quick = 0;
         int sampled = 0;
         int sum = 0;
         for (int i = 0; i < SAMPLES; i++) {
             StoredExperts layer = layers.get(random.nextInt(layers.size()));
-            if (layer.down() instanceof StoredMatrices.InPlace matrices) {
-                MemorySegment data = matrices.data(random.nextInt(layer.layout().experts()));
-                long at = random.nextLong(data.byteSize());
+            MemorySegment stored =
+                    stored(layer.down(), random.nextInt(layer.layout().experts()), data);
+            if (stored.byteSize() > 0) {
+                long at = random.nextLong(stored.byteSize());
                 long start = System.nanoTime();
-                sum += data.get(JAVA_BYTE, at);
+                sum += stored.get(JAVA_BYTE, at);
                 long nanos = System.nanoTime() - start;
                 sampled++;
                 // The sum keeps the reads; it can never be that large.
@@ -39,5 +46,18 @@ public final class PageCacheProbe {
             }
         }
         return sampled == 0 ? 1 : quick / (double) sampled;
+    }
+
+    /** What files hold of an expert's matrix; nothing when it is made from something else. */
+    private static MemorySegment stored(
+            StoredMatrices matrices, int expert, Function<TensorEntry, MemorySegment> data) {
+        return switch (matrices) {
+            case StoredMatrices.InPlace inPlace -> inPlace.data(expert);
+            case StoredMatrices.Converted converted ->
+                converted.converter().sources(expert).stream()
+                        .findFirst()
+                        .map(data)
+                        .orElse(MemorySegment.NULL);
+        };
     }
 }

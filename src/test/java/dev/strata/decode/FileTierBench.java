@@ -26,11 +26,9 @@ import dev.strata.prefill.StagerSizing;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -147,7 +145,7 @@ final class FileTierBench {
                 arguments.length > 2 ? Integer.parseInt(arguments[2]) : FileExpertSource.DEPTH,
                 Pattern.compile(arguments.length > 4 ? arguments[4] : ""));
         try {
-            bench.write();
+            (bench.whole.bytes() > bench.small.bytes() ? bench.whole : bench.small).write(bench.file);
             bench.run(arguments.length > 3 ? Integer.parseInt(arguments[3]) : 600);
         } finally {
             Files.deleteIfExists(bench.file);
@@ -208,7 +206,7 @@ final class FileTierBench {
     /** What the drive gives alone. */
     private void ceiling() {
         for (int kib : CEILING_KIB) {
-            double before = processorSeconds();
+            double before = Measured.processorSeconds();
             double rate = DriveProbe.rate(file, kib << 10, depth, CEILING_BYTES);
             System.out.printf(
                     Locale.ROOT,
@@ -216,39 +214,7 @@ final class FileTierBench {
                     depth,
                     rate / 1e9,
                     kib / 1024.0,
-                    (processorSeconds() - before) * 1e9 / CEILING_BYTES);
-        }
-    }
-
-    /** What the process took of the processors; load of others does not show in it. */
-    private static double processorSeconds() {
-        return ProcessHandle.current()
-                        .info()
-                        .totalCpuDuration()
-                        .orElse(java.time.Duration.ZERO)
-                        .toMillis()
-                / 1e3;
-    }
-
-    private void write() throws IOException {
-        ByteBuffer block = ByteBuffer.allocateDirect(8 << 20);
-        SplittableRandom random = new SplittableRandom(1);
-        while (block.remaining() >= 8) {
-            block.putLong(random.nextLong());
-        }
-        try (FileChannel channel = FileChannel.open(
-                file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING)) {
-            long bytes = Math.max(whole.bytes(), small.bytes());
-            for (long done = 0; done < bytes; done += block.limit()) {
-                block.clear();
-                // Blocks differ, so that no drive keeps one copy for all.
-                block.putLong(0, done);
-                block.limit((int) Math.min(block.limit(), bytes - done));
-                while (block.hasRemaining()) {
-                    channel.write(block);
-                }
-            }
-            channel.force(true);
+                    (Measured.processorSeconds() - before) * 1e9 / CEILING_BYTES);
         }
     }
 
@@ -327,18 +293,8 @@ final class FileTierBench {
             }
             int chunk = arm.name.contains("32K") ? PASSES * ROWS : ROWS;
             long unique = (long) prompts * arm.passes * fileBytes(placement, source, layout);
-            row(arm.name, (double) prompts * arm.passes * chunk, all, unique, compared ? share(comparison) : "");
+            row(arm.name, (double) prompts * arm.passes * chunk, all, unique, compared ? Measured.text(comparison) : "");
         }
-    }
-
-    private static String share(DriveComparison comparison) {
-        return String.format(
-                Locale.ROOT,
-                "%.0f %% of %.2f (%.0f to %.0f)",
-                100 * comparison.share(),
-                comparison.alone() / 1e9,
-                100 * comparison.least(),
-                100 * comparison.most());
     }
 
     /**
@@ -348,24 +304,6 @@ final class FileTierBench {
     private double alone(ReadCounters.Snapshot pass, int passes) {
         int blocks = (int) Math.max(1, pass.bytes() / pass.requests() / BLOCK);
         return DriveProbe.rate(file, blocks * BLOCK, depth, passes * pass.bytes());
-    }
-
-    /** Reads and times of several pieces of work, without what lies between them. */
-    private static final class Measured {
-        private ReadCounters.Snapshot read = ReadCounters.Snapshot.NONE;
-        private double processor;
-        private double seconds;
-
-        ReadCounters.Snapshot add(ReadCounters counters, Runnable work) {
-            ReadCounters.Snapshot before = counters.snapshot();
-            double processorBefore = processorSeconds();
-            work.run();
-            ReadCounters.Snapshot now = counters.snapshot().since(before);
-            processor += processorSeconds() - processorBefore;
-            seconds += now.nanos() / 1e9;
-            read = read.plus(now);
-            return now;
-        }
     }
 
     private static void passes(Arm arm, DevicePlacement placement, ArenaLayout layout, NoProducts streams) {
@@ -433,21 +371,21 @@ final class FileTierBench {
     }
 
     private static void row(String name, double tokens, Measured of, long unique, String share) {
-        ReadCounters.Snapshot read = of.read;
+        ReadCounters.Snapshot read = of.read();
         if (read.requests() == 0) {
             // Nothing counts what answers read of a mapped file.
-            String rate = unique == 0 ? "" : String.format(Locale.ROOT, "%.2f", unique / 1e9 / of.seconds);
-            String cost = unique == 0 ? "" : String.format(Locale.ROOT, "%.2f", of.processor * 1e9 / unique);
+            String rate = unique == 0 ? "" : String.format(Locale.ROOT, "%.2f", unique / 1e9 / of.seconds());
+            String cost = unique == 0 ? "" : String.format(Locale.ROOT, "%.2f", of.processor() * 1e9 / unique);
             System.out.printf(
-                    Locale.ROOT, "| %s | %.1f | %s | | | | | | | 0 %% | %s |%n", name, tokens / of.seconds, rate, cost);
+                    Locale.ROOT, "| %s | %.1f | %s | | | | | | | 0 %% | %s |%n", name, tokens / of.seconds(), rate, cost);
             return;
         }
         System.out.printf(
                 Locale.ROOT,
                 "| %s | %.1f | %.2f | %s | %.1f %% | %.1f %% | %.1f | %.1f | %.3f | %.0f %% | %.2f |%n",
                 name,
-                tokens / of.seconds,
-                read.bytes() / of.seconds / 1e9,
+                tokens / of.seconds(),
+                read.bytes() / of.seconds() / 1e9,
                 share,
                 100 * read.idleShare(),
                 100 * read.shallowShare(),
@@ -455,7 +393,7 @@ final class FileTierBench {
                 read.bytes() / (double) read.requests() / (1 << 20),
                 read.bytes() / (double) unique,
                 100.0 * read.directBytes() / read.bytes(),
-                of.processor * 1e9 / read.bytes());
+                of.processor() * 1e9 / read.bytes());
     }
 
     /** Blobs copied out of a mapping. */

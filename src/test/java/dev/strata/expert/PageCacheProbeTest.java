@@ -12,6 +12,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -33,8 +34,17 @@ class PageCacheProbeTest {
             StoredMatrices matrices = new StoredMatrices.Stacked(
                     tensor.type(), tensor, mapped, 0, LAYOUT.downBytes(), LAYOUT.downBytes());
             double share = PageCacheProbe.cachedShare(
-                    List.of(new StoredExperts(LAYOUT, matrices, matrices, matrices, List.of())));
+                    List.of(new StoredExperts(LAYOUT, matrices, matrices, matrices, List.of())), entry -> mapped);
             assertTrue(share > 0.5, "share " + share);
+            List<TensorEntry> asked = new ArrayList<>();
+            StoredMatrices made = new StoredMatrices.Converted(QuantType.Q8_0, LAYOUT.downBytes(), new From(tensor));
+            share = PageCacheProbe.cachedShare(
+                    List.of(new StoredExperts(LAYOUT, made, made, made, List.of())), entry -> {
+                        asked.add(entry);
+                        return mapped;
+                    });
+            assertTrue(share > 0.5, "share " + share);
+            assertEquals(tensor, asked.getFirst(), "what matrices are made from is looked at");
         }
     }
 
@@ -42,6 +52,21 @@ class PageCacheProbeTest {
     void whatIsMadeCountsAsWarm() {
         StoredMatrices made = new StoredMatrices.Converted(
                 QuantType.Q8_0, LAYOUT.downBytes(), (expert, target) -> target.fill((byte) expert));
-        assertEquals(1, PageCacheProbe.cachedShare(List.of(new StoredExperts(LAYOUT, made, made, made, List.of()))));
+        assertEquals(1, PageCacheProbe.cachedShare(List.of(new StoredExperts(LAYOUT, made, made, made, List.of())), entry -> {
+            throw new AssertionError(entry);
+        }));
+    }
+
+    /** Makes matrices from one tensor. */
+    private record From(TensorEntry tensor) implements StoredMatrices.Converter {
+        @Override
+        public void write(int expert, MemorySegment target) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public List<TensorEntry> sources(int expert) {
+            return List.of(tensor);
+        }
     }
 }

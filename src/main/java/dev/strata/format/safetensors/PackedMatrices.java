@@ -23,6 +23,8 @@ public final class PackedMatrices {
     private static final int GROUP = 16;
     private static final ValueLayout.OfShort LITTLE_SHORT =
             ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final ValueLayout.OfInt LITTLE_INT =
+            ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final ValueLayout.OfLong LITTLE_LONG =
             ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final float[] FP8 = fp8();
@@ -122,7 +124,7 @@ public final class PackedMatrices {
             MemorySegment values, MemorySegment factors, long first, long blocks, MemorySegment target) {
         for (long block = first; block < first + blocks; block++) {
             long at = (block - first) * QuantType.NVFP4.blockBytes();
-            MemorySegment.copy(factors, block * 4, target, at, 4);
+            target.set(LITTLE_INT, at, factors.get(LITTLE_INT, block * 4));
             for (int g = 0; g < 4; g++) {
                 // Sixteen values, the even one of a pair low: the first eight go to the low halves of the bytes, the
                 // others to the high ones.
