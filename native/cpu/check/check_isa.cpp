@@ -1,6 +1,6 @@
 // Checks every instruction set that this processor has against scalar float64 products over decoded weights, and measures. No
 // dependency: make -C native/cpu check-isa. Arguments: [isa=NAME,NAME...] check | bench or decode (rows alone) [threads] [MiB] [type ids] |
-// kernels [type id] (in cache) | experts TYPE-ID ROWS.
+// kernels [type id] (in cache) | experts TYPE-ID ROWS. Ids of packed matrices are 64 above those of their types.
 #include <sched.h>
 #include <time.h>
 
@@ -41,6 +41,10 @@ const char* typeName(int type) {
     case id: return #name;
         STRATA_TYPES(X)
 #undef X
+#define X(name, bits, factors, unit, values) \
+    case PACKED + name: return #name "*";
+        STRATA_PACKED(X)
+#undef X
     }
     return "?";
 }
@@ -49,6 +53,9 @@ std::vector<int> allTypes() {
     return {
 #define X(name, id, elements, bytes) id,
         STRATA_TYPES(X)
+#undef X
+#define X(name, bits, factors, unit, values) PACKED + name,
+            STRATA_PACKED(X)
 #undef X
     };
 }
@@ -101,6 +108,22 @@ void fillBlocks(int type, uint8_t* p, int64_t elements, Random& random) {
     }
 }
 
+// A matrix of stored blocks, and what it becomes where `kind` is packed. Decoding either gives the same numbers, bit for bit.
+struct Stored {
+    int type;
+    std::vector<uint8_t> blocks, packed;
+
+    Stored(Context& c, int kind, int outputs, int inputs, Random& random) : type(kind % PACKED) {
+        const int64_t row = rowBytes(type, inputs);
+        blocks.resize(size_t(row) * outputs + 8192);
+        fillBlocks(type, blocks.data(), int64_t(outputs) * inputs, random);
+        if (kind < PACKED) return;
+        packed.resize(size_t(rowBytes(kind, inputs)) * outputs + 8192);
+        strata_cpu_pack((int64_t)&c, type, (int64_t)blocks.data(), outputs, inputs, (int64_t)packed.data());
+    }
+    const uint8_t* data() const { return packed.empty() ? blocks.data() : packed.data(); }
+};
+
 // Names of the sets to look at, separated by commas; empty: all.
 std::string only;
 
@@ -123,9 +146,8 @@ int failures = 0;
 void checkProduct(const Kernels* k, int type, int outputs, int inputs, int rows) {
     Random random(uint64_t(type) * 1000 + uint64_t(outputs * 7 + inputs * 3 + rows));
     Context c(k, 1);
-    std::vector<uint8_t> w(size_t(rowBytes(type, inputs)) * outputs + 64);
-    fillBlocks(type, w.data(), int64_t(outputs) * inputs, random);
-    std::vector<float> x(size_t(rows) * inputs), out(size_t(rows) * outputs, 0.5f), decoded(inputs);
+    const Stored w(c, type, outputs, inputs, random);
+    std::vector<float> x(size_t(rows) * inputs), out(size_t(rows) * outputs, 0.5f), decoded(inputs), unpacked(inputs);
     for (float& v : x) v = random.uniform() + 0.1f;
     // Twice with the same rows, whose forms are kept, then with one number changed.
     std::vector<double> sum(x.size());
@@ -137,7 +159,15 @@ void checkProduct(const Kernels* k, int type, int outputs, int inputs, int rows)
     }
     double error = 0, norm = 0;
     for (int o = 0; o < outputs; o++) {
-        typeInfo(type).decode(w.data() + o * rowBytes(type, inputs), decoded.data(), inputs);
+        typeInfo(w.type).decode(w.blocks.data() + o * rowBytes(w.type, inputs), decoded.data(), inputs);
+        if (type >= PACKED) {
+            decodePacked(type, k->lanes, w.data(), inputs, o, unpacked.data());
+            if (memcmp(decoded.data(), unpacked.data(), size_t(inputs) * 4) != 0) {
+                failures++;
+                printf("FAIL %s %s: output %d of %d x %d is packed to other numbers\n", k->name, typeName(type), o, outputs, inputs);
+                return;
+            }
+        }
         for (int r = 0; r < rows; r++) {
             double exact = 0, spread = 0;
             for (int i = 0; i < inputs; i++) {
@@ -164,15 +194,19 @@ int check() {
         int before = failures;
         int cases = 0;
         for (int type : allTypes()) {
+            if (type >= PACKED && k->lanes == 0) continue;
             int unit = typeInfo(type).elements;
             for (int inputs : {unit == 1 ? 24 : unit, unit == 1 ? 77 : 5 * unit, unit < 256 ? 640 : 1024, 2304}) {
-                for (int outputs : {1, 19, 64, 70}) {
+                if (type >= PACKED && inputs % RUN_INPUTS != 0) continue;
+                for (int outputs : type >= PACKED ? std::vector<int>{16, 48, 112} : std::vector<int>{1, 19, 64, 70}) {
                     for (int rows : {1, 2, 3, 5, 8, 9, 12, 13, 31, 200}) {
 #ifdef STRATA_MODEL
                         // Slow: only what the modelled files do themselves.
                         if (inputs > 1024 || outputs % 64 == 0 || rows % 2 == 0 || rows > 13) continue;
+                        // Tiles of packed matrices are modelled for the AMX unit alone.
+                        if (type >= PACKED && rows > MAX_DOT_ROWS && k->isa < 5) continue;
 #endif
-                        if (rows == 200 && (inputs != 2304 || outputs != 70)) continue;
+                        if (rows == 200 && (inputs != 2304 || outputs < 70)) continue;
                         checkProduct(k, type, outputs, inputs, rows);
                         cases++;
                     }
@@ -246,15 +280,16 @@ int bench(int threads, int64_t mib, const std::vector<int>& types, bool prompts)
         Threaded t(k, threads);
         memset(memory, 1, size_t(bytes));
         printf("%s, %d threads, %lld MiB of weights, plain reads beside every type\n", k->name, threads, (long long)mib);
-        printf("%-8s %10s %6s %7s | %10s | %12s %12s %12s\n", "type", "1 row GB/s", "reads", "share", "8 rows", "32 rows", "128 rows", "512 rows GMAC/s");
+        printf("%-8s %10s %6s %7s | %10s | %12s %12s %12s | share of the bytes of the stored type\n", "type", "1 row GB/s", "reads", "share", "8 rows", "32 rows",
+               "128 rows", "512 rows GMAC/s");
         for (int type : types) {
             const int64_t row = rowBytes(type, inputs);
             int64_t outputs = bytes / row / 64 * 64;
             Random random(1);
             // One block pattern, repeated: contents do not matter for speed, but factors must be finite.
             const int64_t pattern = row * 64;
-            fillBlocks(type, memory, 64 * inputs, random);
-            for (int64_t at = pattern; at + pattern <= bytes; at += pattern) memcpy(memory + at, memory, size_t(pattern));
+            const Stored blocks(t.c, type, 64, inputs, random);
+            for (int64_t at = 0; at + pattern <= bytes; at += pattern) memcpy(memory + at, blocks.data(), size_t(pattern));
             std::vector<float> x(size_t(512) * inputs), out(size_t(512) * 4096 + size_t(8) * outputs);
             for (float& v : x) v = random.uniform();
             auto rate = [&](int64_t n, int rows, int repeats) {
@@ -272,8 +307,8 @@ int bench(int threads, int64_t mib, const std::vector<int>& types, bool prompts)
             double tile[3] = {};
             int rows[3] = {32, 128, 512};
             for (int i = 0; prompts && i < 3; i++) tile[i] = 1024.0 * inputs * rows[i] / rate(1024, rows[i], 3);
-            printf("%-8s %10.2f %6.1f %6.0f%% | %10.2f | %12.1f %12.1f %12.1f\n", typeName(type), one / 1e9, ceiling / 1e9, 100 * one / ceiling,
-                   eight / 1e9, tile[0] / 1e9, tile[1] / 1e9, tile[2] / 1e9);
+            printf("%-8s %10.2f %6.1f %6.0f%% | %10.2f | %12.1f %12.1f %12.1f | %6.0f%%\n", typeName(type), one / 1e9, ceiling / 1e9, 100 * one / ceiling,
+                   eight / 1e9, tile[0] / 1e9, tile[1] / 1e9, tile[2] / 1e9, 100 * one / ceiling * double(rowBytes(type % PACKED, inputs)) / double(row));
             fflush(stdout);
         }
     }
@@ -312,10 +347,10 @@ int cached(int only) {
         for (int type : allTypes()) {
             if (only >= 0 && type != only) continue;
             const int inputs = 2048, outputs = 64;
+            if (type >= PACKED && k->lanes == 0) continue;
             const int64_t row = rowBytes(type, inputs);
-            std::vector<uint8_t> w(size_t(row) * outputs + 8192);
             Random random(1);
-            fillBlocks(type, w.data(), int64_t(inputs) * outputs, random);
+            const Stored w(c, type, outputs, inputs, random);
             std::vector<float> x(size_t(384) * inputs), out(size_t(384) * outputs);
             for (float& v : x) v = random.uniform();
             auto measure = [&](int rows, bool dot) {
@@ -357,9 +392,9 @@ int experts(int type, int rows) {
         uint8_t* w = (uint8_t*)mapPages(bytes);
         Random random(1);
         // One pattern for all: contents do not matter for speed.
-        fillBlocks(type, w, int64_t(hidden) * 64, random);
-        for (int64_t at = rowBytes(type, hidden) * 64; at < matrix * 3 * count; at += rowBytes(type, hidden) * 64) {
-            memcpy(w + at, w, size_t(std::min(rowBytes(type, hidden) * 64, matrix * 3 * count - at)));
+        const Stored blocks(c, type, 64, hidden, random);
+        for (int64_t at = 0; at < matrix * 3 * count; at += rowBytes(type, hidden) * 64) {
+            memcpy(w + at, blocks.data(), size_t(std::min(rowBytes(type, hidden) * 64, matrix * 3 * count - at)));
         }
         std::vector<Expert> table(count);
         for (int e = 0; e < count; e++) {

@@ -19,6 +19,11 @@ void strata_cpu_close(int64_t context);
 // Copies on all threads.
 void strata_cpu_copy(int64_t context, int64_t source, int64_t target, int64_t bytes);
 
+// Bytes of a packed matrix (src/packed.h), to which products refer by its stored type's id plus 64; 0 where this context packs no such one.
+int64_t strata_cpu_packed_bytes(int64_t context, int32_t type, int32_t outputs, int32_t inputs);
+// Packs a stored matrix on all threads.
+void strata_cpu_pack(int64_t context, int32_t type, int64_t source, int32_t outputs, int32_t inputs, int64_t target);
+
 void strata_cpu_decode(int64_t context, int32_t type, int64_t source, int64_t target, int64_t elements,
                        float scale);
 void strata_cpu_embed(int64_t context, int32_t type, int64_t table, int32_t columns, float scale, int64_t batch, int64_t out);

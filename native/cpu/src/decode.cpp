@@ -1,11 +1,10 @@
 // Scalar decoders of every stored type, in the order of operations that defines the formats.
 #include "numbers.h"
-#include "types.h"
+#include "packed.h"
 
 namespace strata {
 
 const int8_t VALUES_IQ4[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-const int8_t VALUES_FP4[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 float SCALE_UE4M3[256];
 
 namespace {
@@ -310,18 +309,22 @@ void decodeRow(const uint8_t* src, float* dst, int n) {
 }
 
 struct InfoTable {
-    TypeInfo info[TYPE_LIMIT] = {};
+    TypeInfo info[KIND_LIMIT] = {};
     constexpr InfoTable() {
-#define X(name, id, elements, bytes) info[id] = {elements, bytes, decodeRow<elements, bytes, block##name>};
+#define X(name, id, elements, bytes) info[id] = {elements, bytes, decodeRow<elements, bytes, block##name>, 0};
         STRATA_TYPES(X)
+#undef X
+        // Outputs of packed matrices do not lie in rows of their own: their bytes count, their decoder is another one.
+#define X(name, bits, factors, unit, values) info[PACKED + name] = {RUN_INPUTS, codeBytes(bits), nullptr, factorBytes(factors)};
+        STRATA_PACKED(X)
 #undef X
     }
 };
 constexpr InfoTable TABLE;
-constexpr TypeInfo NONE = {0, 0, nullptr};
+constexpr TypeInfo NONE = {0, 0, nullptr, 0};
 
 }  // namespace
 
-const TypeInfo& typeInfo(int type) { return type >= 0 && type < TYPE_LIMIT ? TABLE.info[type] : NONE; }
+const TypeInfo& typeInfo(int type) { return type >= 0 && type < KIND_LIMIT ? TABLE.info[type] : NONE; }
 
 }  // namespace strata

@@ -5,7 +5,7 @@
 #pragma once
 #include <cstdint>
 
-#include "types.h"
+#include "packed.h"
 
 namespace strata {
 
@@ -43,6 +43,9 @@ using DotFn = void (*)(const uint8_t* w, int64_t rowBytes, int outputs, int inpu
                        bool add, float* const* out);
 using PanelFn = void (*)(const uint8_t* w, int64_t rowBytes, int rows, int firstBlock, int blocks, float scale,
                          PanelQ* panel);
+
+// Packs `lanes` outputs of whole runs.
+using PackFn = void (*)(const uint8_t* w, int64_t rowBytes, int lanes, int inputs, uint8_t* packed);
 
 // Attention of one group of query rows over a run of pages; see isa/attention.h.
 struct AttentionRun;
@@ -82,9 +85,11 @@ struct Kernels {
     int dotOutputs;  // outputs that a dot call with few rows works on at once
     bool bytes;     // whether quantize() writes the bytes of a row too
     bool planes;    // and its planes
-    // By type id. Quantized form where `panel` is there, float32 rows otherwise.
-    DotFn dots[TYPE_LIMIT];
-    PanelFn panels[TYPE_LIMIT];
+    int lanes;       // outputs side by side in packed matrices; 0: none are packed
+    PackFn packs[TYPE_LIMIT];
+    // By type id, plus PACKED for packed matrices. Quantized form where `panel` is there, float32 rows otherwise.
+    DotFn dots[KIND_LIMIT];
+    PanelFn panels[KIND_LIMIT];
 #define X(result, name, parameters) result(*name) parameters;
     STRATA_KERNELS(X)
 #undef X

@@ -50,6 +50,7 @@ struct TypeInfo {
     int elements;
     int bytes;
     DecodeFn decode;
+    int factors;  // bytes that factors take apart from `bytes`
 };
 
 // Block layout of a type; elements is 0 for ids that are no weights.
@@ -57,7 +58,8 @@ const TypeInfo& typeInfo(int type);
 
 static inline int64_t rowBytes(int type, int64_t elements) {
     const TypeInfo& info = typeInfo(type);
-    return elements / info.elements * info.bytes;
+    const int64_t blocks = elements / info.elements;
+    return blocks * info.bytes + (blocks * info.factors + 7) / 8 * 8;
 }
 
 // Tables that the formats refer to.
@@ -68,7 +70,7 @@ extern const uint32_t GRID_IQ3XXS[256];
 extern const uint32_t GRID_IQ3S[512];
 extern const uint64_t GRID_IQ1[2048];
 extern const int8_t VALUES_IQ4[16];
-extern const int8_t VALUES_FP4[16];  // E2M1 doubled
+alignas(16) constexpr int8_t VALUES_FP4[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};  // E2M1 doubled
 // Value of a UE4M3 byte times one half (the E2M1 values are doubled).
 extern float SCALE_UE4M3[256];
 

@@ -9,6 +9,7 @@
 // the first cache once and nothing else does; three blocks are under way at a time, each in a result register of its own. 16 tokens' activations (16 KiB) serve
 // four groups. Bytes moved: as with the other tiles.
 #pragma once
+#include "packed_rows.h"
 #include "vbmi.h"
 
 namespace strata::STRATA_NS {
@@ -173,6 +174,42 @@ static void panelAmx(const uint8_t* w, int64_t rowBytes, int rows, int firstBloc
     }
 }
 
+// Packed matrices: a vector of codes is two pairs of 16 outputs.
+template <class T>
+static void panelPackedAmx(const uint8_t* w, int64_t rowBytes, int rows, int firstBlock, int blocks, float scale, PanelQ* panel) {
+    panel->blocks = blocks;
+    panel->halves = T::HALVES;
+    panel->hasMin = false;
+    const CodeTable table(T::signedValues());
+    for (int g = 0; g < GROUPS; g++) {
+        // Groups beyond the last repeat it: their results are never read.
+        const uint8_t* group = w + (g * TILE < rows ? g * TILE : rows - TILE) * rowBytes;
+        const uint8_t* factorsAt = group + firstBlock / 8 * T::FACTOR_BYTES;
+        const uint8_t* p = group + T::codesAt(rowBytes) + firstBlock * T::BLOCK_BYTES;
+        for (int first = 0; first < blocks; first += 8, factorsAt += T::FACTOR_BYTES) {
+            RunFactors<T::FACTORS> factors(factorsAt, T::UNIT);
+            for (int b = first; b < first + 8; b++, p += T::BLOCK_BYTES) {
+                for (int i = 0; i < T::BLOCK_BYTES; i += 64) __builtin_prefetch(p + AMX_WIDTH * rowBytes + i, 0, 2);
+                const Codes<T::BITS> codes(p);
+                int16_t* target = panel->data + (b * GROUPS + g) * MATRIX;
+                STRATA_UNROLL
+                for (int i = 0; i < 8; i++) {
+                    const __m512i step = codes.step(i);
+                    const __m512i low = _mm512_shuffle_epi8(table.low, step), high = _mm512_shuffle_epi8(table.high, step);
+                    // Two outputs a lane each, with both their pairs.
+                    const __m512i a = _mm512_unpacklo_epi8(low, high), c = _mm512_unpackhi_epi8(low, high);
+                    // Every lane's outputs are in order when even words of 32 bits of both go side by side, then odd ones.
+                    const __m512i even = _mm512_unpacklo_epi32(a, c), odd = _mm512_unpackhi_epi32(a, c);
+                    _mm512_store_si512(target + 64 * i, _mm512_unpacklo_epi32(even, odd));
+                    _mm512_store_si512(target + 64 * i + 32, _mm512_unpackhi_epi32(even, odd));
+                }
+                for (int half = 0; half < T::HALVES; half++)
+                    vstore(panel->scale + (b * T::HALVES + half) * AMX_WIDTH + g * TILE, vmul(vset(scale), factors.of(b - first, half)));
+            }
+        }
+    }
+}
+
 // bfloat16 weights need no factor.
 static void panelBf16(const uint8_t* w, int64_t rowBytes, int rows, int firstBlock, int blocks, float scale, PanelQ* panel) {
     panel->blocks = blocks;
@@ -295,6 +332,9 @@ static void fillAmxTiles(Kernels* k) {
     k->inputsQ = AMX_BLOCKS * 32;
 #define X(name) k->panels[name] = panelAmx<Bytes##name, Unpack##name>;
     STRATA_BYTES(X) STRATA_BOOKS(X)
+#undef X
+#define X(name, bits, factors, unit, values) k->panels[PACKED + name] = panelPackedAmx<Packed##name>;
+    STRATA_PACKED(X)
 #undef X
     k->panels[BF16] = panelBf16;
 }

@@ -3,7 +3,8 @@
 // Later headers use the earlier ones.
 #include "float_products.h"
 #include "quant_rows.h"
-#include "quant_tiles.h"
+#include "pack.h"
+#include "packed_tiles.h"
 #include "elementwise.h"
 #include "attention.h"
 #include "delta.h"
@@ -16,6 +17,9 @@ const Kernels* kernels_avx2() {
         avx2::fillFloatProducts(&table);
         avx2::fillQuantRows(&table);
         avx2::fillQuantTiles(&table);
+        avx2::fillPacks(&table);
+        avx2::fillPackedRows(&table);
+        avx2::fillPackedTiles(&table);
         avx2::fillElementwise(&table);
         table.attend = avx2::attend;
         table.delta = avx2::delta;

@@ -2,7 +2,7 @@
 #include "simd_avx512.h"
 // Later headers use the earlier ones.
 #include "float_products.h"
-#include "quant_tiles.h"
+#include "packed_tiles.h"
 #include "elementwise.h"
 #include "attention.h"
 #include "delta.h"
@@ -18,8 +18,11 @@ const Kernels* kernels_avx512() {
         table.quantize = rows->quantize;
         for (int type = 0; type < TYPE_LIMIT; type++) {
             if (rows->panels[type]) table.dots[type] = rows->dots[type];
+            table.packs[type] = rows->packs[type];
         }
         avx512::fillQuantTiles(&table);
+        avx512::fillPackedRows(&table);
+        avx512::fillPackedTiles(&table);
         avx512::fillElementwise(&table);
         table.attend = avx512::attend;
         table.delta = avx512::delta;

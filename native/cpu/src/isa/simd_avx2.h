@@ -73,4 +73,38 @@ static inline void itile(VI& c0, VI& c1, VI w0, VI w1, const int16_t* x) {
         : [w0] "x"(w0), [w1] "x"(w1), [x] "m"(*(const int32_t*)x));
 }
 
+// What products of packed matrices need.
+static inline void istore(void* p, VI a) { _mm256_storeu_si256((__m256i*)p, a); }
+static inline VI iand(VI a, VI b) { return _mm256_and_si256(a, b); }
+static inline VI ior(VI a, VI b) { return _mm256_or_si256(a, b); }
+static inline VI iadd(VI a, VI b) { return _mm256_add_epi32(a, b); }
+static inline VI iset8(int a) { return _mm256_set1_epi8(char(a)); }
+static inline VI iset16(int a) { return _mm256_set1_epi16(short(a)); }
+static inline VI iset32(int a) { return _mm256_set1_epi32(a); }
+static inline VI isub16(VI a, VI b) { return _mm256_sub_epi16(a, b); }
+static inline VI ishl16(VI a, int n) { return _mm256_slli_epi16(a, n); }
+static inline VI ishr16(VI a, int n) { return _mm256_srli_epi16(a, n); }
+static inline VI ishl32(VI a, int n) { return _mm256_slli_epi32(a, n); }
+static inline VI ishr32(VI a, int n) { return _mm256_srli_epi32(a, n); }
+static inline VI ilarger32(VI a, VI b) { return _mm256_max_epi32(a, b); }
+static inline VI isub32(VI a, VI b) { return _mm256_sub_epi32(a, b); }
+static inline VF ibits(VI a) { return _mm256_castsi256_ps(a); }
+// W bytes as lanes.
+static inline VI ibytes(const uint8_t* p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)p)); }
+// Entries of 16 bytes by the low halves of bytes, whose highest bits are zero.
+static inline VI itable(const int8_t* values) { return _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i*)values)); }
+static inline VI ilookup(VI table, VI codes) { return _mm256_shuffle_epi8(table, codes); }
+// c += products of the int16 pair at x with a. As assembly, because the compiler moves the broadcasts of all rows to the front and then spills.
+static inline void iproduct(VI& c, VI a, const int16_t* x) {
+    VI t;
+    asm volatile(
+        "vpbroadcastd %[x], %[t]\n\t"
+        "vpmaddwd %[t], %[a], %[t]\n\t"
+        "vpaddd %[t], %[c], %[c]"
+        : [c] "+x"(c), [t] "=&x"(t)
+        : [a] "x"(a), [x] "m"(*(const int32_t*)x));
+}
+// 4 bytes in every lane.
+static inline VI irepeat(const void* p) { return _mm256_set1_epi32(*(const int32_t*)p); }
+
 }  // namespace strata::STRATA_NS

@@ -84,4 +84,32 @@ static inline void itile(VI& c0, VI& c1, VI w0, VI w1, const int16_t* x) {
 #endif
 }
 
+// What products of packed matrices need.
+static inline void istore(void* p, VI a) { _mm512_storeu_si512(p, a); }
+static inline VI iand(VI a, VI b) { return _mm512_and_si512(a, b); }
+static inline VI ior(VI a, VI b) { return _mm512_or_si512(a, b); }
+static inline VI iadd(VI a, VI b) { return _mm512_add_epi32(a, b); }
+static inline VI iset8(int a) { return _mm512_set1_epi8(char(a)); }
+static inline VI iset16(int a) { return _mm512_set1_epi16(short(a)); }
+static inline VI iset32(int a) { return _mm512_set1_epi32(a); }
+static inline VI isub16(VI a, VI b) { return _mm512_sub_epi16(a, b); }
+static inline VI ishl16(VI a, int n) { return _mm512_slli_epi16(a, n); }
+static inline VI ishr16(VI a, int n) { return _mm512_srli_epi16(a, n); }
+static inline VI ishl32(VI a, int n) { return _mm512_slli_epi32(a, n); }
+static inline VI ishr32(VI a, int n) { return _mm512_srli_epi32(a, n); }
+static inline VI ilarger32(VI a, VI b) { return _mm512_max_epi32(a, b); }
+static inline VI isub32(VI a, VI b) { return _mm512_sub_epi32(a, b); }
+static inline VF ibits(VI a) { return _mm512_castsi512_ps(a); }
+// W bytes as lanes.
+static inline VI ibytes(const uint8_t* p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)p)); }
+// Entries of 16 bytes by the low halves of bytes, whose highest bits are zero.
+static inline VI itable(const int8_t* values) { return _mm512_broadcast_i32x4(_mm_load_si128((const __m128i*)values)); }
+static inline VI ilookup(VI table, VI codes) { return _mm512_shuffle_epi8(table, codes); }
+// c += products of the int16 pair at x with a.
+static inline void iproduct(VI& c, VI a, const int16_t* x) {
+    c = _mm512_add_epi32(c, _mm512_madd_epi16(a, _mm512_set1_epi32(*(const int32_t*)x)));
+}
+// 4 bytes in every lane.
+static inline VI irepeat(const void* p) { return _mm512_set1_epi32(*(const int32_t*)p); }
+
 }  // namespace strata::STRATA_NS

@@ -164,13 +164,13 @@ struct UnpackNVFP4 : Base {
     static constexpr int HALVES = 2;
     static constexpr int OFFSET = FP4_OFFSET;
     // 8 bytes hold 16 elements: low nibbles 0-7, high nibbles 8-15.
-    static inline __m256i weights(const uint8_t* p, int sub) {
-        __m256i q = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)(p + 4 + 16 * sub)));
+    static inline __m256i halfNibbles(const uint8_t* p) {
+        __m256i q = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)p));
         // Each half twice: a shuffle within lanes is one operation, a permutation across them two.
         __m256i twice = _mm256_shuffle_epi8(q, _mm256_setr_epi64x(0x0706050403020100, 0x0706050403020100, 0x0f0e0d0c0b0a0908, 0x0f0e0d0c0b0a0908));
-        __m256i n = _mm256_and_si256(_mm256_srlv_epi64(twice, _mm256_setr_epi64x(0, 4, 0, 4)), _mm256_set1_epi8(15));
-        return _mm256_shuffle_epi8(fp4Table(), n);
+        return _mm256_and_si256(_mm256_srlv_epi64(twice, _mm256_setr_epi64x(0, 4, 0, 4)), _mm256_set1_epi8(15));
     }
+    static inline __m256i weights(const uint8_t* p, int sub) { return _mm256_shuffle_epi8(fp4Table(), halfNibbles(p + 4 + 16 * sub)); }
     static inline void scales16(const uint8_t* p, int n, __m256* low, __m256* high) {
         __m128i bytes;
         if (n == 8) {

@@ -1,7 +1,9 @@
 #define STRATA_NS vbmi
 #define STRATA_VNNI
+#define STRATA_VBMI
 #include "simd_avx512.h"
 // Later headers use the earlier ones.
+#include "packed_rows.h"
 #include "step_rows.h"
 
 namespace strata {
@@ -19,6 +21,7 @@ const Kernels* kernels_vbmi() {
 #endif
         vbmi::fillVbmiRows(&table);
         vbmi::fillStepRows(&table);
+        vbmi::fillPackedRows(&table);
         table.isa = 4;
         table.name = "vbmi";
     }

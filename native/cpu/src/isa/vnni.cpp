@@ -4,7 +4,7 @@
 // Later headers use the earlier ones.
 #include "float_products.h"
 #include "byte_rows.h"
-#include "quant_tiles.h"
+#include "packed_tiles.h"
 #include "elementwise.h"
 #include "attention.h"
 #include "delta.h"
@@ -17,6 +17,10 @@ const Kernels* kernels_vnni() {
         vnni::fillFloatProducts(&table);
         vnni::fillByteRows(&table);
         vnni::fillQuantTiles(&table);
+        const Kernels* packing = kernels_avx2();
+        for (int type = 0; type < TYPE_LIMIT; type++) table.packs[type] = packing->packs[type];
+        vnni::fillPackedRows(&table);
+        vnni::fillPackedTiles(&table);
         vnni::fillElementwise(&table);
         table.attend = vnni::attend;
         table.delta = vnni::delta;

@@ -24,6 +24,21 @@ void strata_cpu_copy(int64_t context, int64_t source, int64_t target, int64_t by
     });
 }
 
+int64_t strata_cpu_packed_bytes(int64_t context, int32_t type, int32_t outputs, int32_t inputs) {
+    const Kernels& k = at(context).k;
+    const bool whole = k.lanes > 0 && outputs % k.lanes == 0 && inputs % RUN_INPUTS == 0;
+    return whole && type < TYPE_LIMIT && k.packs[type] ? outputs * rowBytes(PACKED + type, inputs) : 0;
+}
+
+void strata_cpu_pack(int64_t context, int32_t type, int64_t source, int32_t outputs, int32_t inputs, int64_t target) {
+    Context& c = at(context);
+    const int64_t stored = rowBytes(type, inputs), packed = rowBytes(PACKED + type, inputs);
+    c.rows(outputs / c.k.lanes, int64_t(inputs) * c.k.lanes, [&](int group, int) {
+        const int64_t first = int64_t(group) * c.k.lanes;
+        c.k.packs[type]((const uint8_t*)source + first * stored, stored, c.k.lanes, inputs, (uint8_t*)target + first * packed);
+    });
+}
+
 void strata_cpu_decode(int64_t context, int32_t type, int64_t source, int64_t target, int64_t elements, float scale) {
     constexpr int64_t PIECE = 65536;
     const TypeInfo& info = typeInfo(type);
@@ -40,7 +55,8 @@ void strata_cpu_embed(int64_t context, int32_t type, int64_t table, int32_t colu
     int64_t bytes = rowBytes(type, columns);
     c.rows(b.rows(), columns * 4, [&](int r, int) {
         float* row = (float*)out + int64_t(r) * columns;
-        typeInfo(type).decode((const uint8_t*)table + b.tokens()[r] * bytes, row, columns);
+        if (type >= PACKED) decodePacked(type, c.k.lanes, (const uint8_t*)table, columns, b.tokens()[r], row);
+        else typeInfo(type).decode((const uint8_t*)table + b.tokens()[r] * bytes, row, columns);
         if (scale != 1) c.k.scale(scale, columns, row);
     });
 }

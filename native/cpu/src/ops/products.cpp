@@ -130,7 +130,8 @@ int outputsOfClaim(const Context& c, const Matrix& m, int rows, int matrices) {
     int64_t share = int64_t(m.outputs) * matrices / ((matrices == 1 ? 2 : 4) * c.pool.threads());
     if (share > unit) share -= share % unit;
     if (outputs > share) outputs = share;
-    return int(outputs < 4 ? 4 : outputs);
+    const int64_t least = unit < 4 ? 4 : unit;
+    return int(outputs < least ? least : outputs);
 }
 
 void product(Context& c, const Matrix& m, const Row* x, int rows, bool add, float* out, int64_t outStride) {

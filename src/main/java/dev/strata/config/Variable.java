@@ -37,6 +37,11 @@ public enum Variable {
             Values.Choice.of("generic", "avx2", "avx512", "vnni", "vbmi", "amx"),
             null,
             "highest instruction set that the CPU kernels may use; unset: what the processor has"),
+    CPU_PACKED_WEIGHTS(
+            "STRATA_CPU_PACKED_WEIGHTS",
+            new Values.Flag(),
+            "1",
+            "CPU backend: pack copied weights of 2 to 4 bits for fewer instructions a weight, where RAM has room for the larger copies; 0 copies them as stored"),
     DECODE_FORM(
             "STRATA_DECODE_FORM",
             Values.Choice.of("auto", "separate", "fused"),

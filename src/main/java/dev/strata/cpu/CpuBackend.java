@@ -17,7 +17,7 @@ import dev.strata.device.Routing;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
 
-/** C++ kernels on the host's processor. Weights and experts are read where they lie, or copied into huge pages. */
+/** C++ kernels on the host's processor. Weights and experts are read where they lie, or copied into huge pages, some of them packed. */
 public final class CpuBackend implements Backend {
     private final CpuContext context;
     private final CpuArena arena = new CpuArena();
@@ -26,7 +26,7 @@ public final class CpuBackend implements Backend {
 
     private CpuBackend(CpuContext context, CpuSettings settings) {
         this.context = context;
-        this.pages = new WeightPages(context, arena, settings.hugeWeights());
+        this.pages = new WeightPages(context, arena, settings.hugeWeights(), settings.packedWeights());
         this.ops = new CpuOps(context, arena, settings.tailSkip());
     }
 
@@ -91,7 +91,7 @@ public final class CpuBackend implements Backend {
                 tensor.type(),
                 tensor.outputs(),
                 tensor.inputs(),
-                pages.place(tensor.data(), tensor.name()),
+                pages.place(tensor),
                 0,
                 tensor.scale());
     }

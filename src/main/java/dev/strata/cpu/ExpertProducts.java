@@ -141,6 +141,7 @@ final class ExpertProducts implements AutoCloseable {
         addresses.products(
                 context,
                 table.layout(),
+                table.form(),
                 routing.ids().address(),
                 rows,
                 routing.used(),

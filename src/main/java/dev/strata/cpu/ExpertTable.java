@@ -19,6 +19,7 @@ final class ExpertTable implements ExpertLayer {
     private final ExpertAddresses resident;
     private final ExpertAddresses staged;
     private final boolean complete;
+    private ExpertForm form;
 
     ExpertTable(ExpertSource source, int layer, CpuArena arena, WeightPages pages) {
         this.source = source;
@@ -31,13 +32,15 @@ final class ExpertTable implements ExpertLayer {
             all &= locate(expert);
         }
         this.complete = all;
-        if (all && pages.takesExperts(source)) {
-            move(pages);
+        this.form = ExpertForm.of(layout, MatrixForm::stored);
+        ExpertForm copies = all ? pages.expertForm(source, layout) : null;
+        if (copies != null) {
+            move(pages, copies);
         }
     }
 
     /** Copies all experts, matrix by matrix in the order of the experts. */
-    private void move(WeightPages pages) {
+    private void move(WeightPages pages, ExpertForm copies) {
         List<ExpertView> views = new ArrayList<>();
         for (int expert = 0; expert < layout.experts(); expert++) {
             ExpertView view = source.view(layer, expert);
@@ -46,22 +49,23 @@ final class ExpertTable implements ExpertLayer {
             }
             views.add(view);
         }
-        long[] gate = place(views.stream().map(ExpertView::gate).toList(), pages);
-        long[] up = place(views.stream().map(ExpertView::up).toList(), pages);
-        long[] down = place(views.stream().map(ExpertView::down).toList(), pages);
+        long[] gate = place(views.stream().map(ExpertView::gate).toList(), copies.gate(), pages);
+        long[] up = place(views.stream().map(ExpertView::up).toList(), copies.up(), pages);
+        long[] down = place(views.stream().map(ExpertView::down).toList(), copies.down(), pages);
         for (int expert = 0; expert < layout.experts(); expert++) {
             resident.put(expert, gate[expert], up[expert], down[expert]);
         }
+        form = copies;
     }
 
     /** Addresses of copies that follow each other, each at a multiple of 64 bytes. */
-    private long[] place(List<MemorySegment> matrices, WeightPages pages) {
-        long each = (matrices.getFirst().byteSize() + 63) / 64 * 64;
+    private long[] place(List<MemorySegment> matrices, MatrixForm copy, WeightPages pages) {
+        long each = (copy.bytes() + 63) / 64 * 64;
         long base = pages.expertPages(each * matrices.size(), layer).address();
         long[] addresses = new long[matrices.size()];
         // Matrices that lie back to back are copied in one go by all threads.
         long first = matrices.getFirst().address();
-        boolean together = true;
+        boolean together = !copy.packed();
         for (int i = 0; i < addresses.length; i++) {
             addresses[i] = base + each * i;
             together &= matrices.get(i).address() == first + each * i
@@ -72,7 +76,7 @@ final class ExpertTable implements ExpertLayer {
             return addresses;
         }
         for (int i = 0; i < addresses.length; i++) {
-            pages.copy(matrices.get(i).address(), addresses[i], matrices.get(i).byteSize());
+            pages.move(matrices.get(i), copy, addresses[i]);
         }
         return addresses;
     }
@@ -80,6 +84,11 @@ final class ExpertTable implements ExpertLayer {
     @Override
     public ExpertLayout layout() {
         return layout;
+    }
+
+    /** The form of the resident experts; staged ones lie as stored, and there are none beside packed ones. */
+    ExpertForm form() {
+        return form;
     }
 
     ExpertAddresses resident() {

@@ -1,22 +1,31 @@
 package dev.strata.cpu;
 
 import dev.strata.cpu.jni.CpuKernels;
+import dev.strata.device.Buffer;
+import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertSource;
 import dev.strata.device.HostBuffer;
+import dev.strata.device.HostTensor;
+import dev.strata.format.QuantType;
 import dev.strata.memory.HostMemory;
 import dev.strata.os.HostPages;
 import java.lang.foreign.MemorySegment;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Copies weights from mapped files into huge pages: reading them then takes a fraction of the address translations. Only where RAM has
- * room for the copies beside a reserve; experts all or none, because copies of some would take the page cache from the others.
+ * Copies weights from mapped files into huge pages: reading them then takes a fraction of the address translations. Types that cost many
+ * instructions are packed on the way, which takes up to half as much memory again. Only where RAM has room for the copies beside a reserve;
+ * experts all or none, because copies of some would take the page cache from the others.
  */
 final class WeightPages {
     private static final Logger LOG = LoggerFactory.getLogger(WeightPages.class);
-    /** Weights below a huge page gain nothing, experts below this hardly anything. */
+    /** Weights below a huge page gain nothing, packed ones nothing below this, experts below the third hardly anything. */
+    private static final long LEAST_COPY = HostPages.HUGE_PAGE;
+
+    private static final long LEAST_PACKED = 64L << 10;
     private static final long LEAST_EXPERTS = 256L << 20;
 
     private static final long LEAST_RESERVE = 2L << 30;
@@ -24,46 +33,105 @@ final class WeightPages {
     private final CpuContext context;
     private final CpuArena arena;
     private final boolean wanted;
+    private final boolean packs;
+    private final long leastExperts;
     private @Nullable ExpertSource judged;
-    private boolean takesExperts;
+    private @Nullable Function<ExpertLayout, ExpertForm> experts;
 
-    WeightPages(CpuContext context, CpuArena arena, boolean wanted) {
+    /**
+     * @param wanted whether weights are copied
+     * @param packs whether copies are packed
+     */
+    WeightPages(CpuContext context, CpuArena arena, boolean wanted, boolean packs) {
+        this(context, arena, wanted, packs, LEAST_EXPERTS);
+    }
+
+    /** Copies experts from {@code leastExperts} bytes on. */
+    WeightPages(CpuContext context, CpuArena arena, boolean wanted, boolean packs, long leastExperts) {
         this.context = context;
         this.arena = arena;
         this.wanted = wanted;
+        this.packs = wanted && packs;
+        this.leastExperts = leastExperts;
     }
 
-    /** A copy of {@code data}, or the data where it lies. */
-    HostBuffer place(MemorySegment data, String name) {
+    /** A copy of a matrix, packed or as stored, or the matrix where it lies. */
+    Buffer place(HostTensor tensor) {
+        MemorySegment data = tensor.data();
+        MatrixForm form = packedForm(tensor.type(), tensor.outputs(), tensor.inputs());
         if (!wanted
                 || !data.isNative()
-                || data.byteSize() < HostPages.HUGE_PAGE
-                || !fits(data.byteSize(), HostMemory.read())) {
+                || data.byteSize() < (form.packed() ? LEAST_PACKED : LEAST_COPY)
+                || !fits(form.bytes(), HostMemory.read())) {
             return HostBuffer.of(data);
         }
-        HostBuffer copy = arena.allocate(data.byteSize(), name);
-        copy(data.address(), copy.host().address(), data.byteSize());
-        return copy;
+        HostBuffer copy = arena.allocate(form.bytes(), tensor.name());
+        move(data, form, copy.address());
+        return form.packed() ? new PackedBuffer(copy) : copy;
     }
 
-    /** Whether the experts of {@code source} are to be copied; judged and said once for a source. */
-    boolean takesExperts(ExpertSource source) {
+    /** The form that a matrix gets where it is copied. */
+    private MatrixForm packedForm(QuantType type, int outputs, int inputs) {
+        long bytes = packs ? CpuKernels.strata_cpu_packed_bytes(context.address(), type.id(), outputs, inputs) : 0;
+        return bytes == 0
+                ? MatrixForm.stored(type, outputs, inputs)
+                : new MatrixForm(type, outputs, inputs, bytes, true);
+    }
+
+    /** The form in which the experts of a layer are to be copied, or null when they stay where they are; judged and said once for a source. */
+    @Nullable
+    ExpertForm expertForm(ExpertSource source, ExpertLayout layout) {
         if (judged != source) {
             judged = source;
-            long total = source.totalBytes();
-            takesExperts = wanted && total >= LEAST_EXPERTS && fits(total, HostMemory.read());
-            if (takesExperts) {
-                LOG.info("experts are copied into huge pages: {} MiB", total >> 20);
-            } else if (wanted && total >= LEAST_EXPERTS) {
-                LOG.info("experts stay in the mapped file: no room in RAM for a copy of {} MiB", total >> 20);
-            }
+            experts = wanted && source.totalBytes() >= leastExperts ? choose(source, HostMemory.read()) : null;
         }
-        return takesExperts;
+        return experts == null ? null : experts.apply(layout);
+    }
+
+    /** What becomes of experts in a machine of this memory. */
+    @Nullable
+    Function<ExpertLayout, ExpertForm> choose(ExpertSource source, HostMemory memory) {
+        long stored = source.totalBytes();
+        boolean any = false;
+        long packed = 0;
+        for (int layer = 0; layer < source.layers(); layer++) {
+            ExpertForm form = ExpertForm.of(source.layout(layer), this::packedForm);
+            any |= form.packed();
+            packed += form.bytes() * source.layout(layer).experts();
+        }
+        if (any && fits(packed, memory)) {
+            LOG.info("experts are packed into huge pages: {} MiB become {} MiB", stored >> 20, packed >> 20);
+            return layout -> ExpertForm.of(layout, this::packedForm);
+        }
+        if (any) {
+            LOG.info("experts are not packed: no room in RAM for {} MiB", packed >> 20);
+        }
+        if (fits(stored, memory)) {
+            LOG.info("experts are copied into huge pages: {} MiB", stored >> 20);
+            return layout -> ExpertForm.of(layout, MatrixForm::stored);
+        }
+        LOG.info("experts stay in the mapped file: no room in RAM for a copy of {} MiB", stored >> 20);
+        return null;
     }
 
     /** Huge pages for the experts of one layer. */
     MemorySegment expertPages(long bytes, int layer) {
         return arena.allocate(bytes, "experts of layer " + layer).host();
+    }
+
+    /** Copies a matrix in the form that it is to have at {@code target}, on all threads. */
+    void move(MemorySegment matrix, MatrixForm form, long target) {
+        if (form.packed()) {
+            CpuKernels.strata_cpu_pack(
+                    context.address(),
+                    form.type().id(),
+                    matrix.address(),
+                    form.outputs(),
+                    form.inputs(),
+                    target);
+        } else {
+            copy(matrix.address(), target, matrix.byteSize());
+        }
     }
 
     void copy(long source, long target, long bytes) {

@@ -145,6 +145,10 @@ public final class Backends {
 
     private static Backend cpu(Options options) {
         CpuSettings settings = settings(options.variables()).withTailSkip(TierSettings.tailSkip(options));
+        if (options.engine().deterministic()) {
+            // Products with packed weights add in another order, and what is packed depends on the room that there is.
+            settings = settings.withPackedWeights(false);
+        }
         if (options.engine().threads() > 0) {
             settings = settings.withThreads(options.engine().threads());
         }
@@ -157,7 +161,8 @@ public final class Backends {
             settings = settings.withCap(
                     CpuIsa.parse(variables.text(Variable.CPU_ISA).orElseThrow()));
         }
-        return settings.withHugeWeights(variables.flag(Variable.CPU_HUGE_WEIGHTS));
+        return settings.withHugeWeights(variables.flag(Variable.CPU_HUGE_WEIGHTS))
+                .withPackedWeights(variables.flag(Variable.CPU_PACKED_WEIGHTS));
     }
 
     /** {@link #instructionSet(Variables)} beside a backend that runs already. */

@@ -7,13 +7,13 @@ import java.lang.foreign.ValueLayout;
 import java.util.Random;
 
 /** Random stored matrices of every type: random quants, sane scales, and by the way every bit pattern of the quants. */
-final class RandomBlocks {
+public final class RandomBlocks {
     private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED;
     private static final ValueLayout.OfFloat FLOAT = ValueLayout.JAVA_FLOAT_UNALIGNED;
 
     private RandomBlocks() {}
 
-    static MemorySegment matrix(QuantType type, int outputs, int inputs, Random random, Arena arena) {
+    public static MemorySegment matrix(QuantType type, int outputs, int inputs, Random random, Arena arena) {
         long rowBytes = type.bytes(inputs);
         MemorySegment data =
                 arena.allocate(Math.max(64, outputs * rowBytes), 64).asSlice(0, outputs * rowBytes);

@@ -31,6 +31,11 @@ public final class CpuKernels {
 
     public static native void strata_cpu_copy(long context, long source, long target, long bytes);
 
+    public static native long strata_cpu_packed_bytes(long context, int type, int outputs, int inputs);
+
+    public static native void strata_cpu_pack(
+            long context, int type, long source, int outputs, int inputs, long target);
+
     public static native void strata_cpu_decode(
             long context, int type, long source, long target, long elements, float scale);
 

@@ -1,0 +1,238 @@
+// Products with packed matrices (packed.h) of up to 8 activation rows.
+//
+// A vector of codes has 4 inputs of as many outputs as it has lanes, so an activation's pair (or four bytes) goes to all lanes by a load alone, sums of a block need no
+// shuffle, and factors are one vector for all outputs of a group. Codes become values by one byte shuffle. Counted for AVX2 and one row, 4 bits, a block of 32: 1.5
+// operations to take half bytes apart, 1 to look up, 2 to widen, 4 to multiply and add, 0.7 for factors. Bytes moved: the matrix once as one stream, prefetched 4 KiB ahead.
+#pragma once
+#include "float_products.h"
+
+namespace strata::STRATA_NS {
+
+// The codes of a block: step(i) gives those of inputs 4 i ... 4 i + 3.
+template <int BITS>
+struct Vectors {
+    VI vectors[BITS];
+    explicit Vectors(const uint8_t* p) {
+        STRATA_UNROLL
+        for (int i = 0; i < BITS; i++) vectors[i] = iload(p + i * 4 * W);
+    }
+};
+template <int BITS>
+struct Codes;
+template <>
+struct Codes<4> : Vectors<4> {
+    using Vectors<4>::Vectors;
+    inline VI step(int i) const { return iand(i < 4 ? vectors[i] : ishr16(vectors[i - 4], 4), iset8(15)); }
+};
+template <>
+struct Codes<3> : Vectors<3> {
+    using Vectors<3>::Vectors;
+    inline VI step(int i) const {
+        if (i < 6) return iand(ishr16(vectors[i / 2], i % 2 * 3), iset8(7));
+        return ior(iand(ishr16(vectors[i - 6], 6), iset8(3)), iand(ishr16(vectors[2], i - 2), iset8(4)));
+    }
+};
+template <>
+struct Codes<2> : Vectors<2> {
+    using Vectors<2>::Vectors;
+    inline VI step(int i) const { return iand(ishr16(vectors[i / 4], i % 4 * 2), iset8(3)); }
+};
+
+// The factors of a run's blocks; of(block, half) is called once for each, in order.
+template <Factors FACTORS>
+struct RunFactors;
+template <>
+struct RunFactors<FACTORS_E8> {
+    const uint8_t* p;
+    RunFactors(const uint8_t* run, float) : p(run) {}
+    // 2^(e - 128); what is below the smallest normal number is taken for 0.
+    inline VF of(int block, int) { return ibits(ishl32(isub32(ilarger32(ibytes(p + block * W), iset32(1)), iset32(1)), 23)); }
+};
+template <>
+struct RunFactors<FACTORS_UE4M3> {
+    const uint8_t* p;
+    RunFactors(const uint8_t* run, float) : p(run) {}
+    // Half the value: exponent and mantissa in their float32 places are 2^120 below it.
+    inline VF of(int block, int half) { return vmul(ibits(ishl32(ibytes(p + (2 * block + half) * W), 20)), vset(0x1p119f)); }
+};
+template <>
+struct RunFactors<FACTORS_HALF64> {
+    const uint8_t* p;
+    RunFactors(const uint8_t* run, float) : p(run) {}
+    inline VF of(int block, int) { return vloadHalf((const uint16_t*)p + block / 2 * W); }
+};
+// unit * factor * (2 s + 1), by one multiply-add.
+template <int WORDS>
+struct OddFactors {
+    VF once, twice;
+    VI codes[WORDS];
+    OddFactors(const uint8_t* run, float unit) {
+        once = vmul(vloadHalf((const uint16_t*)run), vset(unit));
+        twice = vadd(once, once);
+        STRATA_UNROLL
+        for (int i = 0; i < WORDS; i++) codes[i] = iload(run + 2 * W + i * 4 * W);
+    }
+    inline VF of(int, int half) {
+        const VF s = ifloat(iand(codes[half], iset32(15)));
+        codes[half] = ishr32(codes[half], 4);
+        return vfma(s, twice, once);
+    }
+};
+template <>
+struct RunFactors<FACTORS_ODD32> : OddFactors<1> {
+    using OddFactors<1>::OddFactors;
+};
+template <>
+struct RunFactors<FACTORS_ODD16> : OddFactors<2> {
+    using OddFactors<2>::OddFactors;
+};
+
+// The values of 16 codes with OFFSET added, so that they need no sign.
+struct alignas(16) UnsignedValues {
+    int8_t at[16] = {};
+    int offset = 0;
+    bool same = true;  // as the codes
+    constexpr UnsignedValues(const int8_t* values, int count) {
+        for (int i = 0; i < count; i++) offset = -values[i] > offset ? -values[i] : offset;
+        for (int i = 0; i < count; i++) {
+            at[i] = int8_t(values[i] + offset);
+            same = same && at[i] == i;
+        }
+    }
+};
+
+template <int B, Factors F>
+struct PackedType {
+    static constexpr int BITS = B;
+    static constexpr Factors FACTORS = F;
+    static constexpr int HALVES = F == FACTORS_UE4M3 || F == FACTORS_ODD16 ? 2 : 1;
+    static constexpr int FACTOR_BYTES = W * factorBytes(F), BLOCK_BYTES = W * 4 * B;
+    // Where the codes of a group begin.
+    static inline int64_t codesAt(int64_t rowBytes) { return W * (rowBytes - rowBytes / (codeBytes(B) + factorBytes(F)) * codeBytes(B)); }
+};
+#define X(name, bits, factors, unit, values)                                     \
+    struct Packed##name : PackedType<bits, factors> {                            \
+        static constexpr float UNIT = unit;                                      \
+        static constexpr UnsignedValues CODED{values, 1 << bits};                \
+        static inline const int8_t* signedValues() { return values; }            \
+    };
+STRATA_PACKED(X)
+#undef X
+
+// Unsigned bytes of a step's inputs, OFFSET above their values.
+#ifdef STRATA_VBMI
+// A permutation of 64 bytes looks at 6 bits: tables for the codes at every place in them, so that most codes need neither shift nor mask.
+template <class T>
+struct StepBytes {
+    static constexpr int PLACES = T::BITS == 4 ? 1 : 6 / T::BITS;
+    VI tables[PLACES];
+
+    StepBytes() {
+        alignas(64) int8_t entries[64];
+        for (int place = 0; place < PLACES; place++) {
+            for (int i = 0; i < 64; i++) entries[i] = T::CODED.at[(i >> (T::BITS * place)) & ((1 << T::BITS) - 1)];
+            tables[place] = iload(entries);
+        }
+    }
+    inline VI of(const Codes<T::BITS>& codes, int i) const {
+        if constexpr (T::BITS == 4) return _mm512_permutexvar_epi8(i < 4 ? codes.vectors[i] : ishr16(codes.vectors[i - 4], 4), tables[0]);
+        else if (T::BITS == 3 && i < 6) return _mm512_permutexvar_epi8(codes.vectors[i / 2], tables[i % 2]);
+        else if (T::BITS == 2 && i % 4 < 3) return _mm512_permutexvar_epi8(codes.vectors[i / 4], tables[i % 4]);
+        else return _mm512_permutexvar_epi8(codes.step(i), tables[0]);
+    }
+};
+#else
+template <class T>
+struct StepBytes {
+    VI table = itable(T::CODED.at);
+    inline VI of(const Codes<T::BITS>& codes, int i) const { return T::CODED.same ? codes.step(i) : ilookup(table, codes.step(i)); }
+};
+#endif
+
+// Adds a step's products with an activation row. Where rows are read as bytes the low ones have a sum of their own, and with few rows the odd
+// elements, so that additions wait less for each other.
+template <int R>
+static inline __attribute__((always_inline)) void addStep(VI& sum, VI& low, VI bytes, const Row& x, int block, int i) {
+#ifdef STRATA_VNNI
+    const int8_t* a = x.bytes + block / 2 * 128 + block % 2 * 32 + 4 * i;
+    sum = _mm512_dpbusd_epi32(sum, bytes, irepeat(a));
+    low = _mm512_dpbusd_epi32(low, bytes, irepeat(a + 64));
+#else
+    const int16_t* q = x.q + 32 * block + 2 * i;
+    iproduct(sum, iand(bytes, iset16(0xff)), q);
+    iproduct(R <= 2 ? low : sum, ishr16(bytes, 8), q + 16);
+#endif
+}
+static inline VF stepSum(VI sum, VI low) {
+#ifdef STRATA_VNNI
+    return ifloat(iadd(ishl32(sum, 8), low));
+#else
+    return ifloat(iadd(sum, low));
+#endif
+}
+
+// Half (or all) of a block.
+template <class T, int R, int HALF>
+static inline __attribute__((always_inline)) void addPacked(const Codes<T::BITS>& codes, const StepBytes<T>& values, VF factor, const Row* x, int block, VF* sums) {
+    constexpr int STEPS = 8 / T::HALVES;
+    VI total[R], low[R];
+    STRATA_UNROLL
+    for (int r = 0; r < R; r++) total[r] = low[r] = izero();
+    STRATA_UNROLL
+    for (int i = HALF * STEPS; i < HALF * STEPS + STEPS; i++) {
+        const VI bytes = values.of(codes, i);
+        STRATA_UNROLL
+        for (int r = 0; r < R; r++) addStep<R>(total[r], low[r], bytes, x[r], block, i);
+    }
+    STRATA_UNROLL
+    for (int r = 0; r < R; r++) {
+        const float offset = T::HALVES == 2 ? x[r].h[2 * block + HALF] : x[r].s[block];
+        const VF own = vfma(vset(float(-T::CODED.offset)), vset(offset), vmul(stepSum(total[r], low[r]), vset(x[r].d[block])));
+        sums[r] = vfma(factor, own, sums[r]);
+    }
+}
+
+template <class T, int R>
+static void dotPackedRows(const uint8_t* w, int64_t rowBytes, int outputs, int inputs, const Row* x, int rows, float scale, bool add,
+                          float* const* out) {
+    const StepBytes<T> values;
+    for (int o = 0; o < outputs; o += W, w += W * rowBytes) {
+        // Factors and codes are prefetched as the one stream that they are.
+        const uint8_t *factorsAt = w, *p = w + T::codesAt(rowBytes), *ahead = w;
+        VF sums[R];
+        STRATA_UNROLL
+        for (int r = 0; r < R; r++) sums[r] = vzero();
+        for (int first = 0; first < inputs / 32; first += RUN_INPUTS / 32, factorsAt += T::FACTOR_BYTES, ahead += T::FACTOR_BYTES) {
+            prefetchRun(ahead, T::FACTOR_BYTES);
+            RunFactors<T::FACTORS> factors(factorsAt, T::UNIT);
+            for (int b = 0; b < RUN_INPUTS / 32; b++, p += T::BLOCK_BYTES, ahead += T::BLOCK_BYTES) {
+                prefetchRun(ahead, T::BLOCK_BYTES);
+                const Codes<T::BITS> codes(p);
+                addPacked<T, R, 0>(codes, values, factors.of(b, 0), x, first + b, sums);
+                if constexpr (T::HALVES == 2) addPacked<T, R, 1>(codes, values, factors.of(b, 1), x, first + b, sums);
+            }
+        }
+        for (int r = 0; r < rows; r++) {
+            float* target = out[r] + o;
+            const VF sum = vmul(vset(scale), sums[r]);
+            vstore(target, add ? vadd(vload(target), sum) : sum);
+        }
+    }
+}
+
+template <class T>
+static void dotPacked(const uint8_t* w, int64_t rowBytes, int outputs, int inputs, const Row* x, int rows, float scale, bool add,
+                      float* const* out) {
+    STRATA_PADDED_ROWS(dotPackedRows, w, rowBytes, outputs, inputs, x, scale, add, out)
+}
+
+template <class = void>
+static void fillPackedRows(Kernels* k) {
+    k->lanes = W;
+    if (k->dotOutputs < W) k->dotOutputs = W;
+#define X(name, bits, factors, unit, values) k->dots[PACKED + name] = dotPacked<Packed##name>;
+    STRATA_PACKED(X)
+#undef X
+}
+
+}  // namespace strata::STRATA_NS

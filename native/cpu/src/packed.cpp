@@ -1,0 +1,64 @@
+// Scalar decoders of packed matrices: they define the form, and give the numbers that those of the stored types give, bit for bit.
+#include "packed.h"
+
+#include "numbers.h"
+
+namespace strata {
+
+namespace {
+
+// The code of one input of a block.
+template <int BITS>
+int code(const uint8_t* codes, int lanes, int lane, int input) {
+    const int step = input / 4;
+    auto vector = [&](int i) { return codes[(i * lanes + lane) * 4 + input % 4]; };
+    if (BITS == 4) return vector(step % 4) >> (step / 4 * 4) & 15;
+    if (BITS == 2) return vector(step / 4) >> (step % 4 * 2) & 3;
+    if (step < 6) return vector(step / 2) >> (step % 2 * 3) & 7;
+    return vector(step - 6) >> 6 | (vector(2) >> step & 1) << 2;
+}
+
+// The factor of 16 inputs of a run.
+template <Factors FACTORS>
+float factor(const uint8_t* run, int lanes, int lane, int half, float unit) {
+    const int block = half / 2;
+    switch (FACTORS) {
+        case FACTORS_E8: {
+            const uint8_t e = run[block * lanes + lane];
+            return e < 2 ? bitsToFloat(0x00200000u << e) : bitsToFloat(uint32_t(e - 1) << 23);
+        }
+        case FACTORS_UE4M3: return SCALE_UE4M3[run[half * lanes + lane]];
+        case FACTORS_HALF64: return readHalf(run + (block / 2 * lanes + lane) * 2);
+        default: {
+            const int word = FACTORS == FACTORS_ODD16 ? half % 2 : 0;
+            const uint32_t s = read32(run + 2 * lanes + (word * lanes + lane) * 4) >> (4 * block) & 15;
+            return readHalf(run + 2 * lane) * unit * float(2 * s + 1);
+        }
+    }
+}
+
+template <int BITS, Factors FACTORS>
+void decode(const int8_t* values, float unit, const uint8_t* factors, const uint8_t* codes, int lanes, int lane, float* dst) {
+    for (int i = 0; i < RUN_INPUTS; i++) {
+        const uint8_t* block = codes + i / 32 * BITS * 4 * lanes;
+        dst[i] = factor<FACTORS>(factors, lanes, lane, i / 16, unit) * float(values[code<BITS>(block, lanes, lane, i % 32)]);
+    }
+}
+
+}  // namespace
+
+void decodePacked(int kind, int lanes, const uint8_t* matrix, int inputs, int output, float* dst) {
+    const TypeInfo& info = typeInfo(kind);
+    const uint8_t* factors = matrix + output / lanes * lanes * rowBytes(kind, inputs);
+    const uint8_t* codes = factors + lanes * (rowBytes(kind, inputs) - inputs / RUN_INPUTS * info.bytes);
+    for (int i = 0; i < inputs; i += RUN_INPUTS, factors += lanes * info.factors, codes += lanes * info.bytes, dst += RUN_INPUTS) {
+        switch (kind - PACKED) {
+#define X(name, bits, form, unit, values) \
+    case name: decode<bits, form>(values, unit, factors, codes, lanes, output % lanes, dst); break;
+            STRATA_PACKED(X)
+#undef X
+        }
+    }
+}
+
+}  // namespace strata
