@@ -4,6 +4,7 @@ import dev.strata.device.Buffer;
 import dev.strata.device.ExpertGroups;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertPlacement;
+import dev.strata.device.MissAhead;
 import dev.strata.device.MissShare;
 import dev.strata.device.Routing;
 import dev.strata.device.Stream;
@@ -152,7 +153,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
 
     @Override
     public int form() {
-        return form;
+        return SharedSteps.MODES * form + (sharing ? shared.mode() : 0);
     }
 
     /** Whether the missed experts of a pass of this many rows are shared out on the device. */
@@ -193,8 +194,11 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
             return;
         }
         usage.beginStep();
+        log.clear(stream);
+        long missed = usage.missedOnce();
         boolean noted = log.read(this::chosen);
         if (noted) {
+            shared.missed((usage.missedOnce() - missed) / (double) (layout.maxStride() * layout.layers()));
             stepEnded.run();
             keepPulled(stream);
         }
@@ -207,7 +211,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         table.flush(stream);
         sharing = shares(rows);
         if (sharing) {
-            shared.begin(stream);
+            shared.begin(allReached(), stream);
         }
     }
 
@@ -336,6 +340,11 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     }
 
     @Override
+    public @Nullable MissAhead ahead(int layer) {
+        return sharing && served[layer] ? shared.ahead(layer) : null;
+    }
+
+    @Override
     public void expect(int layer, Routing guess, int rows) {
         if (!streaming && !complete[layer]) {
             fetched.expect(layer, guess, rows);
@@ -383,7 +392,15 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
 
     @Override
     public boolean sharesProcessor() {
-        return sharing && shared.meets();
+        return sharing && shared.asks();
+    }
+
+    private boolean allReached() {
+        boolean all = true;
+        for (boolean layer : complete) {
+            all &= layer;
+        }
+        return all;
     }
 
     @Override

@@ -137,7 +137,8 @@ public final class ExpertTiers {
         StreamedPass streamed = new StreamedPass(cache, blobs, scheduler, streamTable, plan, spareOffset, groupSize);
         FetchedPass fetched = own(owned, new FetchedPass(device, cache, blobs, scheduler, spareOffset, SPARE_SLOTS));
         SharedSteps shared =
-                own(owned, SharedSteps.create(device, cache, table, pulled, pullSlots, log, misses.tailSkip()));
+                own(owned, SharedSteps.create(
+                        device, cache, table, pulled, pullSlots, misses.ahead(), log, misses.tailSkip()));
         PromptShare prompts = null;
         Supplier<ExpertWorkers> workers = misses.workers();
         if (workers != null && source.arena() != null && cache.slots() < layout.totalExperts()) {

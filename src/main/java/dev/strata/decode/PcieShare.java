@@ -15,14 +15,16 @@ final class PcieShare {
     private static final double OVERHEAD_NANOS = 40_000;
 
     private final int[] shares = new int[MOST_MISSES + 1];
+    private final boolean fixed;
     private final boolean balanced;
     private final TimeFit processor;
     private final TimeFit link;
     private final double linkAlone;
 
     /** @param linkAlone nanoseconds of the link for an expert while the processor leaves the RAM to it */
-    private PcieShare(boolean balanced, TimeFit processor, TimeFit link, double linkAlone) {
+    private PcieShare(boolean fixed, boolean balanced, TimeFit processor, TimeFit link, double linkAlone) {
         this.linkAlone = linkAlone;
+        this.fixed = fixed;
         this.balanced = balanced;
         this.processor = processor;
         this.link = link;
@@ -30,7 +32,7 @@ final class PcieShare {
 
     /** A fixed share of the misses for the link, 0 to 1. */
     static PcieShare fixed(double linkShare) {
-        PcieShare share = new PcieShare(false, new TimeFit(0, 1), new TimeFit(0, 1), 1);
+        PcieShare share = new PcieShare(true, false, new TimeFit(0, 1), new TimeFit(0, 1), 1);
         for (int misses = 0; misses <= MOST_MISSES; misses++) {
             share.shares[misses] = (int) Math.round((1 - linkShare) * misses);
         }
@@ -46,12 +48,18 @@ final class PcieShare {
      */
     static PcieShare measured(boolean balanced, double processorNanos, double linkNanos) {
         PcieShare share = new PcieShare(
+                false,
                 balanced,
                 new TimeFit(MEETING_NANOS, Math.max(1, processorNanos)),
                 new TimeFit(0, Math.max(1, linkNanos)),
                 Math.max(1, linkNanos));
         share.choose();
         return share;
+    }
+
+    /** Whether the split was set, not measured. */
+    boolean isFixed() {
+        return fixed;
     }
 
     /** Experts for the processor when {@code misses} are missing. */

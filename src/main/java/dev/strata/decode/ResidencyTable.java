@@ -108,9 +108,8 @@ final class ResidencyTable implements AutoCloseable {
         if (dirty.isEmpty()) {
             return;
         }
-        for (int layer = dirty.nextSetBit(0); layer >= 0; layer = dirty.nextSetBit(layer + 1)) {
-            copy(image, layer, stream);
-        }
+        // One copy over all of them: layers between hold what they held, and a copy of its own takes longer to begin than a layer to cross.
+        copy(image, dirty.nextSetBit(0), dirty.length() - 1, stream);
         dirty.clear();
         flushed.record(stream);
     }
@@ -134,8 +133,12 @@ final class ResidencyTable implements AutoCloseable {
     }
 
     private void copy(Buffer from, int layer, Stream stream) {
-        device.copyToDevice(
-                from.host().asSlice(offsets[layer], 8L * layout.experts(layer)), table, offsets[layer], stream);
+        copy(from, layer, layer, stream);
+    }
+
+    private void copy(Buffer from, int first, int last, Stream stream) {
+        long bytes = offsets[last] + 8L * layout.experts(last) - offsets[first];
+        device.copyToDevice(from.host().asSlice(offsets[first], bytes), table, offsets[first], stream);
     }
 
     @Override

@@ -7,6 +7,7 @@ import dev.strata.device.Device;
 import dev.strata.device.Event;
 import dev.strata.device.ExpertGroups;
 import dev.strata.device.ExpertWorkers;
+import dev.strata.device.MissAhead;
 import dev.strata.device.MissShare;
 import dev.strata.device.Stream;
 import dev.strata.expert.ArenaLayout;
@@ -24,6 +25,21 @@ final class SharedSteps implements AutoCloseable {
     /** Meetings after which the split is looked at again. */
     private static final int REFINE_EVERY = 256;
 
+    /** Misses of a layer of which a link that takes part at all takes some. */
+    private static final int MANY_MISSES = 8;
+
+    /** Numbers that {@link #mode} gives. */
+    static final int MODES = 4;
+
+    /** With fewer spare slots than these, misses need all of them. */
+    private static final int LEAST_GUESSING_SPARES = 12;
+
+    /** Guesses of a layer: a number of 16 bits for every expert. */
+    private static final long GUESSED_BYTES = 2L * MissShare.MOST_EXPERTS;
+
+    /** Most experts that are pulled ahead while the processor computes some: what the link brings beside attention, with less left to share. */
+    private static final int AHEAD_OF_MEETINGS = 1;
+
     private final Device device;
     private final ArenaLayout layout;
     private final SlotCache cache;
@@ -31,13 +47,21 @@ final class SharedSteps implements AutoCloseable {
     private final ResidencyTable planned;
     private final Buffer spare;
     private final int spares;
+    private final boolean guesses;
     private final Buffer pulls;
+    private final Buffer pulledAhead;
+    private final Buffer guessed;
+    private final MissingTrend trend = new MissingTrend();
     private final UsageLog log;
     private final int tailSkip;
     private final Buffer state;
     private final List<AutoCloseable> owned;
-    private final @Nullable MissShare[] layers;
+    private final @Nullable MissShare[][] layers;
     private @Nullable Host host;
+    private int[] split = {0};
+    private boolean helped;
+    private boolean asking;
+    private int ahead;
 
     private SharedSteps(
             Device device,
@@ -46,7 +70,10 @@ final class SharedSteps implements AutoCloseable {
             ResidencyTable planned,
             Buffer spare,
             int spares,
+            boolean guesses,
             Buffer pulls,
+            Buffer pulledAhead,
+            Buffer guessed,
             UsageLog log,
             int tailSkip,
             Buffer state,
@@ -58,21 +85,26 @@ final class SharedSteps implements AutoCloseable {
         this.planned = planned;
         this.spare = spare;
         this.spares = spares;
+        this.guesses = guesses;
         this.pulls = pulls;
+        this.pulledAhead = pulledAhead;
+        this.guessed = guessed;
         this.log = log;
         this.tailSkip = tailSkip;
         this.state = state;
         this.owned = owned;
-        layers = new MissShare[layout.layers()];
+        layers = new MissShare[MODES][layout.layers()];
     }
 
-    /** The processor's side. */
+    /** The processor's side; it {@code always} takes its part when that was set, and the link takes one, too, if it {@code links}. */
     private record Host(
             ExpertPool pool,
             Buffer shares,
             Buffer sharesImage,
             Event copied,
             AtomicReference<int @Nullable []> fresh,
+            boolean always,
+            boolean links,
             MissShare.Meeting meeting) {}
 
     /**
@@ -80,6 +112,7 @@ final class SharedSteps implements AutoCloseable {
      *
      * @param spare memory for pulled blobs, which stays its owner's
      * @param spares how many it holds; 0: misses are read in place
+     * @param guesses whether experts may be pulled ahead
      * @param log what its kernels note the choices in
      * @param tailSkip rank from which on missed experts are left out; 0: none are
      */
@@ -89,19 +122,35 @@ final class SharedSteps implements AutoCloseable {
             ResidencyTable table,
             Buffer spare,
             int spares,
+            boolean guesses,
             UsageLog log,
             int tailSkip) {
         List<AutoCloseable> owned = new ArrayList<>();
         try {
             ResidencyTable planned = own(owned, ResidencyTable.create(device, cache.layout(), "planned experts"));
             Buffer pulls = own(owned, device.allocate(8L * (2 * spares + 1), "missed blobs"));
+            Buffer pulledAhead = own(owned, device.allocate(8L * (2 * spares + 1), "guessed blobs"));
+            Buffer guessed = own(owned, device.allocate(GUESSED_BYTES * cache.layout().layers(), "guessed experts"));
             Buffer state = own(owned, device.allocate(MissShare.STATE_BYTES, "meetings"));
             try (Stream stream = device.newStream("meetings")) {
                 device.fill(state, 0, MissShare.STATE_BYTES, 0, stream);
                 stream.synchronize();
             }
             return new SharedSteps(
-                    device, cache, table, planned, spare, spares, pulls, log, tailSkip, state, owned);
+                    device,
+                    cache,
+                    table,
+                    planned,
+                    spare,
+                    spares,
+                    guesses,
+                    pulls,
+                    pulledAhead,
+                    guessed,
+                    log,
+                    tailSkip,
+                    state,
+                    owned);
         } catch (RuntimeException failed) {
             Closing.all(owned);
             throw failed;
@@ -141,6 +190,8 @@ final class SharedSteps implements AutoCloseable {
                     image,
                     copied,
                     fresh,
+                    share.isFixed(),
+                    share.processor(MANY_MISSES) < MANY_MISSES,
                     new MissShare.Meeting(shares, PcieShare.MOST_MISSES, question, answer));
             pool.start();
             owned.addAll(made);
@@ -150,7 +201,6 @@ final class SharedSteps implements AutoCloseable {
             workers.close();
             throw failed;
         }
-        java.util.Arrays.fill(layers, null);
     }
 
     /** Feeds measurements into the split and publishes it when it has changed. Runs on the pool's thread. */
@@ -178,6 +228,16 @@ final class SharedSteps implements AutoCloseable {
         return host != null;
     }
 
+    /** Whether the running pass asks the processor, which passes that miss little have no kernels for. */
+    boolean asks() {
+        return asking;
+    }
+
+    /** Which kernels the running pass has, below {@link #MODES}. */
+    int mode() {
+        return (asking ? 1 : 0) + (ahead > 0 ? 2 : 0);
+    }
+
     /** What the pool has done, null without one. */
     @Nullable
     PoolFigures figures() {
@@ -190,22 +250,47 @@ final class SharedSteps implements AutoCloseable {
         return planned.layer(layer);
     }
 
-    /** Before a pass of shared steps. */
-    void begin(Stream stream) {
+    /**
+     * The last step has been counted.
+     *
+     * @param experts missed experts of a layer, the mean
+     */
+    void missed(double experts) {
+        trend.missed(experts);
+    }
+
+    /**
+     * Before a pass of shared steps.
+     *
+     * @param reached whether the link could bring all experts
+     */
+    void begin(boolean reached, Stream stream) {
         Host now = host;
-        if (now == null) {
+        boolean helps = now != null && (now.always() || trend.many());
+        asking = now != null && (helps || !reached);
+        ahead = now != null && helps && now.links() && guesses && spares >= LEAST_GUESSING_SPARES ? AHEAD_OF_MEETINGS : 0;
+        if (now != null && asking) {
+            publish(now, helps, stream);
+            now.pool().begin();
+        }
+    }
+
+    /** Brings the split to the device when it has changed. */
+    private void publish(Host now, boolean helps, Stream stream) {
+        int[] fresh = now.fresh().getAndSet(null);
+        if (fresh != null) {
+            split = fresh;
+        }
+        if (fresh == null && helps == helped) {
             return;
         }
-        int[] split = now.fresh().getAndSet(null);
-        if (split != null) {
-            now.copied().synchronize();
-            for (int i = 0; i < split.length; i++) {
-                now.sharesImage().host().setAtIndex(JAVA_SHORT, i, (short) split[i]);
-            }
-            device.copyToDevice(now.sharesImage().host().asSlice(0, 2L * split.length), now.shares(), 0, stream);
-            now.copied().record(stream);
+        helped = helps;
+        now.copied().synchronize();
+        for (int i = 0; i < split.length; i++) {
+            now.sharesImage().host().setAtIndex(JAVA_SHORT, i, (short) (helps ? split[i] : 0));
         }
-        now.pool().begin();
+        device.copyToDevice(now.sharesImage().host().asSlice(0, 2L * split.length), now.shares(), 0, stream);
+        now.copied().record(stream);
     }
 
     void products(int layer, ExpertGroups groups) {
@@ -215,10 +300,24 @@ final class SharedSteps implements AutoCloseable {
         groups.answer(share);
     }
 
+    /** How the layer's guessed experts are pulled, null when they are not. */
+    @Nullable
+    MissAhead ahead(int layer) {
+        return ahead == 0
+                ? null
+                : new MissAhead(share(layer), missedSpares(), spares - missedSpares(), ahead, pulledAhead);
+    }
+
+    /** Spare slots of misses; the others are those of guesses. */
+    private int missedSpares() {
+        return ahead == 0 ? spares : spares / 2;
+    }
+
     private MissShare share(int layer) {
-        MissShare known = layers[layer];
+        Host now = asking ? host : null;
+        @Nullable MissShare[] kept = layers[mode()];
+        MissShare known = kept[layer];
         if (known == null) {
-            Host now = host;
             known = new MissShare(
                     layer,
                     layout.layout(layer),
@@ -228,14 +327,15 @@ final class SharedSteps implements AutoCloseable {
                     cache.plan().bytes(),
                     spare.address(),
                     layout.maxStride(),
-                    spares,
+                    missedSpares(),
+                    guessed.address() + layer * GUESSED_BYTES,
                     pulls,
                     tailSkip,
                     log.address(layer),
                     UsageLog.MOST_PAIRS,
                     state,
                     now == null ? null : now.meeting());
-            layers[layer] = known;
+            kept[layer] = known;
         }
         return known;
     }

@@ -8,6 +8,7 @@ import dev.strata.device.Event;
 import dev.strata.device.MissShare;
 import dev.strata.device.Routing;
 import dev.strata.device.Stream;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -40,6 +41,7 @@ final class UsageLog implements AutoCloseable {
     private final Buffer log;
     private final Buffer host;
     private final Event copied;
+    private final int[] notes = new int[MOST_PAIRS];
     private int rows;
     private int used;
     private boolean pending;
@@ -69,6 +71,11 @@ final class UsageLog implements AutoCloseable {
     /** Where kernels may note the choices of a layer themselves. */
     long address(int layer) {
         return log.address() + layer * LAYER_BYTES;
+    }
+
+    /** Before a pass: layers that it does not reach have no notes then, instead of older ones. */
+    void clear(Stream stream) {
+        device.fill(log, 0, log.bytes(), 0xff, stream);
     }
 
     /** A layer's kernels note its choices themselves. */
@@ -104,8 +111,9 @@ final class UsageLog implements AutoCloseable {
         pending = false;
         copied.synchronize();
         for (int layer = 0; layer < layers; layer++) {
+            MemorySegment.copy(host.host(), JAVA_INT, layer * LAYER_BYTES, notes, 0, rows * used);
             for (int i = 0; i < rows * used; i++) {
-                int note = host.host().get(JAVA_INT, layer * LAYER_BYTES + 4L * i);
+                int note = notes[i];
                 if (note >= 0) {
                     listener.chosen(layer, note & EXPERT, (note >> MissShare.NOTED_EXPERT_BITS) - 1);
                 }

@@ -265,7 +265,8 @@ final class ExpertHome implements AutoCloseable {
         ArenaLayout layout = source.arenaLayout();
         ExpertProfile profile = ExpertSources.profile(options.tiers(), layout);
         PinnedRanges pinned = pins.of(source);
-        DeferredPlacement deferred = DeferredPlacement.create(device, layout, source.readsAhead());
+        DeferredPlacement deferred = DeferredPlacement.create(
+                device, layout, source.readsAhead() || TierSettings.looksAhead(options.variables()));
         ExpertHome home = new ExpertHome(
                 source, owned ? source : null, pinned, deferred, options.tiers().profileSave());
         PlacementSettings settings = TierSettings.placement(options);

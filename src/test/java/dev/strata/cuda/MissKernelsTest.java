@@ -71,7 +71,7 @@ class MissKernelsTest {
                 device.copyToDevice(host.asSlice(0, 12), routing.ids(), 0, stream);
                 stream.synchronize();
                 MissShare share = new MissShare(
-                        0, layout, table, plan, blobs.address(), bytes, spare.address(), bytes, 3, pulls, 0,
+                        0, layout, table, plan, blobs.address(), bytes, spare.address(), bytes, 3, 0, pulls, 0,
                         notes.address(), 6, state, null);
                 MissKernels kernels = ((CudaOps) backend.ops()).misses();
                 for (int[] slots : new int[][] {{0, 1}, {2, 0}}) {
@@ -127,6 +127,7 @@ class MissKernelsTest {
                                         plan,
                                         CACHE,
                                         1000,
+                                        0,
                                         0,
                                         0,
                                         0,

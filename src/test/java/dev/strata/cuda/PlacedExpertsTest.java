@@ -195,6 +195,7 @@ class PlacedExpertsTest {
         float[][] resident = resident(folder, options(), model -> shortPrompt(model, folder));
         MissSettings misses = new MissSettings(
                 true,
+                true,
                 OptionalDouble.of(1),
                 false,
                 1000,
@@ -382,7 +383,7 @@ class PlacedExpertsTest {
             BiFunction<Model, DevicePlacement, float[][]> use) {
         ArenaLayout layout = source.arenaLayout();
         try (PinnedRanges pinned = pin(backend, source, PinSetting.parse(setting.pin()));
-                DeferredPlacement deferred = DeferredPlacement.create(backend.device(), layout);
+                DeferredPlacement deferred = DeferredPlacement.create(backend.device(), layout, true);
                 Model model = ModelLoader.load(files, backend, ROOM, deferred, null);
                 DevicePlacement placement = ExpertTiers.place(
                         backend.device(), source, pinned, ExpertProfile.even(layout), setting.placement(), misses)) {
