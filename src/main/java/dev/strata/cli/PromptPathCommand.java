@@ -41,8 +41,12 @@ final class PromptPathCommand implements Callable<Integer> {
     @Option(names = "--long", paramLabel = "N", description = "Tokens of the long prompts. Default: 32768.")
     private int longPrompt = 32_768;
 
-    @Option(names = "--short", paramLabel = "N", description = "Tokens of the short prompts. Default: 2048.")
-    private int shortPrompt = 2048;
+    @Option(
+            names = "--short",
+            paramLabel = "N[,N...]",
+            split = ",",
+            description = "Tokens of the short prompts, three of each length; goals are held against the first. Default: 2048.")
+    private List<Integer> shortPrompts = List.of(2048);
 
     @Option(
             names = "--identity",
@@ -58,7 +62,7 @@ final class PromptPathCommand implements Callable<Integer> {
         Counts.require("--layers", layers, 1);
         Counts.require("--passes", passes, 1);
         Counts.require("--long", longPrompt, 256);
-        Counts.require("--short", shortPrompt, 1);
+        shortPrompts.forEach(length -> Counts.require("--short", length, 1));
         List<PromptArm> chosen = PromptArm.parse(arms);
         EngineOptions engine =
                 Requests.oneAtATime(longPrompt + 64, Math.min(8192, longPrompt)).withDeterministic(deterministic);
@@ -66,7 +70,7 @@ final class PromptPathCommand implements Callable<Integer> {
         if (linkOnly) {
             new LinkBenchmark(options, layers, 512, passes).run(chosen, flags::tell);
         } else {
-            return new PromptBenchmark(options, longPrompt, shortPrompt, identity).run(chosen, flags::tell) ? 0 : 1;
+            return new PromptBenchmark(options, longPrompt, shortPrompts, identity).run(chosen, flags::tell) ? 0 : 1;
         }
         return 0;
     }

@@ -3,6 +3,7 @@ package dev.strata.cpu;
 import dev.strata.cpu.jni.CpuKernels;
 import dev.strata.os.OperatingSystem;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 
 /** The native context and the platform threads that serve its jobs. The threads spin for 20 ms after a job, then sleep. */
@@ -13,6 +14,7 @@ final class CpuContext implements AutoCloseable {
     private final CpuIsa isa;
     private final int threads;
     private final List<Thread> workers = new ArrayList<>();
+    private final BitSet bound = new BitSet();
     private boolean open = true;
 
     private CpuContext(long address, CpuIsa isa, int threads) {
@@ -34,6 +36,9 @@ final class CpuContext implements AutoCloseable {
         for (int index = 1; index < settings.threads(); index++) {
             // The caller's thread is not ours to bind; the first processor is left to it.
             int processor = settings.pin() && !processors.isEmpty() ? processors.get(index % processors.size()) : -1;
+            if (processor >= 0) {
+                context.bound.set(processor);
+            }
             context.start(index, processor);
         }
         return context;
@@ -62,6 +67,11 @@ final class CpuContext implements AutoCloseable {
 
     int threads() {
         return threads;
+    }
+
+    /** What worker threads are bound to. */
+    BitSet bound() {
+        return (BitSet) bound.clone();
     }
 
     @Override

@@ -4,6 +4,8 @@ import dev.strata.device.DeviceException;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertWorkers;
 import dev.strata.device.MissShare;
+import dev.strata.os.OperatingSystem;
+import java.util.BitSet;
 import java.util.List;
 
 /** C++ kernels on threads of their own that compute experts in place, up to eight rows for every time a weight is read. */
@@ -38,6 +40,14 @@ public final class CpuExpertWorkers implements ExpertWorkers {
     @Override
     public String description() {
         return context.threads() + " threads, " + context.isa().label() + " kernels";
+    }
+
+    @Override
+    public BitSet spared() {
+        BitSet bound = context.bound();
+        BitSet spared = bound.isEmpty() ? bound : OperatingSystem.current().affinity();
+        spared.andNot(bound);
+        return spared;
     }
 
     @Override

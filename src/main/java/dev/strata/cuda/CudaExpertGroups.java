@@ -1,5 +1,6 @@
 package dev.strata.cuda;
 
+import dev.strata.device.Buffer;
 import dev.strata.device.MissShare;
 import dev.strata.device.Routing;
 import dev.strata.device.Tensor;
@@ -18,6 +19,7 @@ final class CudaExpertGroups extends LayerGroups {
     private long others;
     private @Nullable MissShare answered;
     private boolean summed;
+    private boolean empty;
     /** Whether the processor computes some of the pairs. */
     private boolean meets;
 
@@ -38,7 +40,7 @@ final class CudaExpertGroups extends LayerGroups {
         this.activations = activations;
         this.out = out;
         this.pairs = input.rows() * routing.used();
-        this.grouping = prompts.grouped(input.rows(), routing.used(), layout.experts())
+        this.grouping = prompts.grouped(input.rows(), routing.used(), layout.experts(), layer.split())
                 ? prompts.group(routing, input.rows(), layout.experts())
                 : null;
     }
@@ -71,10 +73,16 @@ final class CudaExpertGroups extends LayerGroups {
     }
 
     @Override
-    public Tensor results() {
-        Tensor results = kernels.scratch().tensor(PAIR_RESULTS, pairs, layout.hidden());
-        others = results.address();
-        return results;
+    public void others(Buffer results, long offset) {
+        others = results.address() + offset;
+    }
+
+    @Override
+    public void nothing() {
+        empty = true;
+        // Passes of few rows have their pairs here, and are captured, when nothing can be allocated.
+        int most = grouping == null ? pairs : Math.min(pairs, ExpertPromptKernels.ROWS_BY_PAIR * routing.used());
+        kernels.scratch().address(PAIR_RESULTS, 4L * most * layout.hidden());
     }
 
     @Override
@@ -92,13 +100,18 @@ final class CudaExpertGroups extends LayerGroups {
         if (grouping == null) {
             answered = share;
         } else {
-            misses.await(share, meeting, routing, results());
+            Tensor results = kernels.scratch().tensor(PAIR_RESULTS, pairs, layout.hidden());
+            others = results.address();
+            misses.await(share, meeting, routing, results);
         }
     }
 
     /** Sums up, after all groups. */
     void finish() {
-        if (summed) {
+        if (empty) {
+            prompts.clear(out);
+        }
+        if (empty || summed) {
             return;
         }
         MissShare share = answered;
@@ -109,7 +122,7 @@ final class CudaExpertGroups extends LayerGroups {
         if (grouping != null) {
             prompts.combine(groupedResults(), true, grouping.places(), routing, others, table, out);
         } else {
-            prompts.combine(pairResults(), false, 0, routing, 0, table, out);
+            prompts.combine(pairResults(), false, 0, routing, others, table, out);
         }
     }
 }

@@ -22,6 +22,11 @@ record CudaExpertLayer(
         return placement != null && placement.readsAhead();
     }
 
+    /** Whether products of this pass may come in several runs. */
+    boolean split() {
+        return placement != null && !placement.whole(layer);
+    }
+
     /** Address of the int64 table in this pass. */
     long table() {
         if (placement != null) {

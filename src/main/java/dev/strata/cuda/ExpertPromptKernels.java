@@ -8,9 +8,20 @@ import dev.strata.format.QuantType;
 /** Launches the kernels of experts_prompt.cu, and the products over groups of rows. */
 final class ExpertPromptKernels {
     /** Up to this many rows an expert, on average, its blob is read anew for every row. */
-    private static final int FEW_ROWS = 4;
+    private static final int FEW_ROWS = 3;
+
+    /**
+     * Up to this many rows the same holds where experts come in several runs. Every run of kernels by pairs has a block for all pairs, most of
+     * which find that their expert is in another run; with more rows such runs take longer than the blobs take to cross the link.
+     */
+    static final int ROWS_BY_PAIR = 16;
 
     private static final long EXPANDED_BYTES = 320L << 20;
+
+    /** Blocks that expand the experts of a run, and the fewest for one of them. */
+    private static final int BLOCKS_A_MULTIPROCESSOR = 32;
+
+    private static final int LEAST_BLOCKS = 16;
     private static final int MOST_EXPERTS_AT_ONCE = 512;
 
     private final Launcher launcher;
@@ -43,10 +54,22 @@ final class ExpertPromptKernels {
         this.tiles = tiles;
     }
 
-    /** Whether the rows are grouped by expert for the tensor cores. */
-    boolean grouped(int rows, int used, int experts) {
+    /**
+     * Whether the rows are grouped by expert for the tensor cores.
+     *
+     * @param split whether the experts come in several runs
+     */
+    boolean grouped(int rows, int used, int experts, boolean split) {
         return options.precision() == Precision.MIXED
-                && (options.deterministic() || (long) rows * used >= (long) FEW_ROWS * experts);
+                && (options.deterministic()
+                        || split && rows > ROWS_BY_PAIR
+                        || (long) rows * used >= (long) FEW_ROWS * experts);
+    }
+
+    /** The sum over no experts. */
+    void clear(Tensor out) {
+        long words = (long) out.rows() * out.columns();
+        launcher.begin().address(out.address()).address(words).launchOver(zero, words);
     }
 
     /** Groups the rows' pairs by expert. */
@@ -192,7 +215,9 @@ final class ExpertPromptKernels {
             long stride,
             int interleave) {
         int padded = Activations.padded(columns);
-        long blocks = Math.clamp(Math.ceilDiv((long) rows * padded / 8, 256), 1, 8192);
+        // Most experts of a short prompt's range have no row, and a block that finds that out still takes its turn.
+        long busy = Math.ceilDiv((long) BLOCKS_A_MULTIPROCESSOR * tiles.multiprocessors(), number);
+        long blocks = Math.clamp(Math.ceilDiv((long) rows * padded / 8, 256), 1, Math.max(busy, LEAST_BLOCKS));
         launcher.begin()
                 .address(table)
                 .address(grouping.counts())

@@ -1,5 +1,6 @@
 package dev.strata.cuda;
 
+import dev.strata.device.Buffer;
 import dev.strata.device.MissShare;
 import dev.strata.device.Residual;
 import dev.strata.device.Routing;
@@ -44,9 +45,12 @@ final class FusedExpertGroups extends LayerGroups {
     }
 
     @Override
-    public Tensor results() {
+    public void others(Buffer results, long offset) {
         throw new IllegalStateException("results are summed up as they come");
     }
+
+    @Override
+    public void nothing() {}
 
     @Override
     public void answer(MissShare share) {

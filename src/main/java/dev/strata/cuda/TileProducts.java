@@ -40,6 +40,10 @@ final class TileProducts {
         this.activate = groups ? kernels.get("activate_values") : null;
     }
 
+    int multiprocessors() {
+        return multiprocessors;
+    }
+
     /** Whether rows have to be in the order of the pairs for {@link #grouped}. */
     boolean gathers() {
         return groups;

@@ -106,10 +106,8 @@ public final class DeferredPlacement implements ExpertPlacement, AutoCloseable {
         if (placement != null) {
             placement.products(layer, groups);
         } else {
-            Tensor results = groups.results();
-            device.fill(
-                    results.buffer(), results.offset(), 4L * results.rows() * results.columns(), 0, groups.stream());
             groups.run(0, layout.experts(layer));
+            groups.nothing();
         }
     }
 

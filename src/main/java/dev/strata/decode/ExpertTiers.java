@@ -21,6 +21,7 @@ import dev.strata.prefill.PrefillTiming;
 import dev.strata.prefill.StagerSizing;
 import dev.strata.prefill.StreamGroup;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.Supplier;
@@ -31,10 +32,13 @@ import org.slf4j.LoggerFactory;
 public final class ExpertTiers {
     private static final Logger LOG = LoggerFactory.getLogger(ExpertTiers.class);
 
-    /** Spare slots for blobs that small passes fetch. */
+    /** Spare slots for blobs that steps fetch. */
     static final int SPARE_SLOTS = 8;
 
-    /** Slots for blobs that the card pulls over the link in a layer of a step; further ones are read in place, at half the rate. */
+    /**
+     * Slots for blobs that the card pulls over the link in a layer of a step, where further ones are read in place, at half the rate, and for
+     * those that short prompts fetch.
+     */
     static final int PULL_SLOTS = 48;
 
     /** Slots for each layer, so that most of what a step pulls is still there behind it. */
@@ -102,9 +106,9 @@ public final class ExpertTiers {
         double pinnedShare = 1 - unpinned(source, pinned);
 
         long stride = layout.maxStride();
-        long spareBytes = SPARE_SLOTS * stride;
-        int pullSlots = misses.pull() ? pullSlots(layout) : 0;
-        Buffer pulled = own(owned, device.allocate(Math.max(1, pullSlots) * stride, "pulled experts"));
+        int pullSlots = pullSlots(layout);
+        int spares = SPARE_SLOTS + pullSlots;
+        long spareBytes = spares * stride;
         long most = settings.slots() > layout.totalExperts()
                 ? layout.dataBytes() + atMostLent(settings, sizing, stride)
                 : settings.slots() * stride;
@@ -112,7 +116,7 @@ public final class ExpertTiers {
                 device,
                 most + spareBytes,
                 settings.reserve(),
-                Math.min(most + spareBytes, (LEAST_RING + SPARE_SLOTS) * stride));
+                Math.min(most + spareBytes, (LEAST_RING + spares) * stride));
         PromptLoan loan = settings.loan();
         PrefillPlan planned =
                 loan == null ? null : plan(memory, layout, profile, settings, loan, sizing, pinnedShare, spareBytes);
@@ -122,8 +126,22 @@ public final class ExpertTiers {
                 planned == null ? ringOnly(cache, spareBytes, sizing, pinnedShare, settings.borrow()) : planned;
         int groupSize = groupSize(plan.ringBytes(), stride);
         long spareOffset = memory.bytes() - spareBytes;
+        long pulledOffset = spareOffset + SPARE_SLOTS * stride;
+        int pulled = misses.pull() ? pullSlots : 0;
 
         PlacedBlobs blobs = new PlacedBlobs(source, pinned, cache);
+        SharedSteps shared = own(
+                owned,
+                SharedSteps.create(
+                        device, cache, table, memory.address() + pulledOffset, pulled, misses.ahead(), log, misses.tailSkip()));
+        ExpertWorkers workers = null;
+        Supplier<ExpertWorkers> wanted = misses.workers();
+        if (wanted != null && source.arena() != null && cache.slots() < layout.totalExperts()) {
+            workers = wanted.get();
+            meet(shared, workers, device, source, pinned, blobs, memory, pulledOffset, misses);
+        }
+        // Copy threads of a stager have processors of their own already.
+        BitSet spared = workers == null || sizing.threads() > 0 ? new BitSet() : workers.spared();
         PrefillScheduler scheduler = own(
                 owned,
                 PrefillScheduler.start(
@@ -133,24 +151,24 @@ public final class ExpertTiers {
                         blobs,
                         sizing,
                         settings.stagerSleeps(),
+                        spared,
                         new PrefillTiming(settings.timing())));
         StreamedPass streamed = new StreamedPass(cache, blobs, scheduler, streamTable, plan, spareOffset, groupSize);
-        FetchedPass fetched = own(owned, new FetchedPass(device, cache, blobs, scheduler, spareOffset, SPARE_SLOTS));
-        SharedSteps shared =
-                own(owned, SharedSteps.create(
-                        device, cache, table, pulled, pullSlots, misses.ahead(), log, misses.tailSkip()));
-        PromptShare prompts = null;
-        Supplier<ExpertWorkers> workers = misses.workers();
-        if (workers != null && source.arena() != null && cache.slots() < layout.totalExperts()) {
-            ExpertWorkers made = workers.get();
-            meet(shared, made, device, source, pinned, blobs, pulled, misses);
-            if (misses.promptRows() > 0) {
-                prompts = own(
+        FetchedPass fetched = own(
+                owned,
+                new FetchedPass(
+                        device,
+                        cache,
+                        blobs,
+                        scheduler,
+                        new FetchedPass.Spares(spareOffset, SPARE_SLOTS),
+                        new FetchedPass.Spares(pulledOffset, pullSlots)));
+        PromptShare prompts = workers == null || misses.promptRows() == 0
+                ? null
+                : own(
                         owned,
                         PromptShare.create(new PromptShare.Parts(
-                                device, cache, blobs, table, fetched, made, misses.promptRows())));
-            }
-        }
+                                device, cache, blobs, table, fetched, workers, spared, misses.promptRows())));
         DevicePlacement placement = new DevicePlacement(new DevicePlacement.Parts(
                 blobs,
                 cache,
@@ -161,7 +179,7 @@ public final class ExpertTiers {
                 shared,
                 prompts,
                 log,
-                new PulledExperts(device, pulled, stride, pullSlots),
+                new PulledExperts(device, memory, pulledOffset, stride, pullSlots),
                 profile,
                 settings,
                 planned == null ? 0 : planned.chunk(),
@@ -195,7 +213,8 @@ public final class ExpertTiers {
             TieredExpertSource source,
             PinnedRanges pinned,
             PlacedBlobs blobs,
-            Buffer pulled,
+            Buffer memory,
+            long pulledOffset,
             MissSettings misses) {
         PcieShare share;
         String split;
@@ -204,7 +223,7 @@ public final class ExpertTiers {
             split = misses.linkShare().getAsDouble() + " of the misses over the link";
         } else {
             double processor = RateProbe.processorNanos(workers, source.arenaLayout(), blobs);
-            double link = RateProbe.linkNanos(device, source, pinned, pulled);
+            double link = RateProbe.linkNanos(device, source, pinned, memory, pulledOffset);
             share = PcieShare.measured(misses.balanced(), processor, link);
             split = String.format(
                     Locale.ROOT,

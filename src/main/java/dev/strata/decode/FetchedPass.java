@@ -25,33 +25,59 @@ import org.jspecify.annotations.Nullable;
 final class FetchedPass implements AutoCloseable {
     private static final int[] NONE = new int[0];
 
+    /** Experts that are computed together at most: the products of the last ones have no copies beside them. */
+    private static final int MOST_IN_GROUP = 8;
+
     private final Device device;
-    private final PinnedRoom room;
+    private final PinnedRoom choices;
     private final SlotCache cache;
     private final PlacedBlobs blobs;
     private final PrefillScheduler scheduler;
-    private final StreamRing ring;
-    private final long ringBase;
-    private final int groupSize;
+    private final Room steps;
+    private final Room prompts;
     private @Nullable Routing guess;
     private int guessLayer;
     private int guessRows;
     private int[] guessed = new int[0];
 
     /**
-     * @param ringBase where the spare slots start in the cache's allocation
-     * @param spare how many there are
+     * Spare slots.
+     *
+     * @param base where they start in the cache's allocation
+     * @param count how many there are
+     */
+    record Spares(long base, int count) {}
+
+    private record Room(StreamRing ring, long base, int groupSize) {
+        static Room of(Spares spares, long stride) {
+            return new Room(
+                    new StreamRing(spares.count * stride, PrefillScheduler.GROUPS_AHEAD),
+                    spares.base,
+                    Math.clamp(spares.count / 2, 1, MOST_IN_GROUP));
+        }
+    }
+
+    /**
+     * Makes one.
+     *
+     * @param ofSteps what steps use, while earlier layers' pulled blobs lie elsewhere
+     * @param ofPrompts what larger passes use; steps pull blobs to there, but every fetch begins when the card is through with all that was
+     *     queued before
      */
     FetchedPass(
-            Device device, SlotCache cache, PlacedBlobs blobs, PrefillScheduler scheduler, long ringBase, int spare) {
+            Device device,
+            SlotCache cache,
+            PlacedBlobs blobs,
+            PrefillScheduler scheduler,
+            Spares ofSteps,
+            Spares ofPrompts) {
         this.device = device;
-        room = new PinnedRoom(device, "routed experts");
+        choices = new PinnedRoom(device, "routed experts");
         this.cache = cache;
         this.blobs = blobs;
         this.scheduler = scheduler;
-        this.ringBase = ringBase;
-        ring = new StreamRing(spare * cache.layout().maxStride(), PrefillScheduler.GROUPS_AHEAD);
-        groupSize = Math.max(1, spare / 2);
+        steps = Room.of(ofSteps, cache.layout().maxStride());
+        prompts = Room.of(ofPrompts, cache.layout().maxStride());
     }
 
     void products(int layer, ExpertGroups groups, ResidencyTable table) {
@@ -86,13 +112,14 @@ final class FetchedPass implements AutoCloseable {
             groups.run(0, cache.layout().experts(layer));
             return;
         }
-        StreamOrder order = StreamOrder.some(blobs, layer, missing, missing.length, groupSize);
+        Room room = groups.rows() > UsageLog.ROWS ? prompts : steps;
+        StreamOrder order = StreamOrder.some(blobs, layer, missing, missing.length, room.groupSize);
         int released = 0;
-        scheduler.begin(order, ring, ringBase, compute);
+        scheduler.begin(order, room.ring, room.base, compute);
         try {
             int[] changed = Arrays.copyOf(missing, missing.length + others.length);
             System.arraycopy(others, 0, changed, missing.length, others.length);
-            long[] addresses = Arrays.copyOf(places(layer, order, missing.length), changed.length);
+            long[] addresses = Arrays.copyOf(places(layer, room, order, missing.length), changed.length);
             table.overlay(layer, changed, addresses, changed.length, compute);
             for (; released < order.size(); released++) {
                 StreamGroup group = order.group(released);
@@ -119,20 +146,20 @@ final class FetchedPass implements AutoCloseable {
 
     /** The routed experts to fetch, ascending; waits for the router. What was guessed comes along. */
     private int[] missing(int layer, ExpertGroups groups, ResidencyTable table) {
-        int choices = groups.rows() * groups.routing().used();
+        int count = groups.rows() * groups.routing().used();
         Routing later = guess;
         guess = null;
         int guesses = later == null ? 0 : guessRows * later.used();
-        Buffer read = room.of(4L * (choices + guesses));
-        device.copyToHost(groups.routing().ids(), 0, read.host().asSlice(0, 4L * choices), groups.stream());
+        Buffer read = choices.of(4L * (count + guesses));
+        device.copyToHost(groups.routing().ids(), 0, read.host().asSlice(0, 4L * count), groups.stream());
         if (later != null) {
-            device.copyToHost(later.ids(), 0, read.host().asSlice(4L * choices, 4L * guesses), groups.stream());
+            device.copyToHost(later.ids(), 0, read.host().asSlice(4L * count, 4L * guesses), groups.stream());
         }
         groups.stream().synchronize();
         IntPredicate unreachable = expert -> table.get(layer, expert) == 0;
         IntPredicate absent = expert -> !cache.isResident(layer, expert);
-        guessed = chosen(read, choices, guesses, expert -> table.get(guessLayer, expert) == 0);
-        return chosen(read, 0, choices, groups.rows() > UsageLog.ROWS ? absent : unreachable);
+        guessed = chosen(read, count, guesses, expert -> table.get(guessLayer, expert) == 0);
+        return chosen(read, 0, count, groups.rows() > UsageLog.ROWS ? absent : unreachable);
     }
 
     private static int[] chosen(Buffer ids, int from, int count, IntPredicate wanted) {
@@ -146,17 +173,17 @@ final class FetchedPass implements AutoCloseable {
         return chosen.stream().toArray();
     }
 
-    private long[] places(int layer, StreamOrder order, int count) {
+    private long[] places(int layer, Room room, StreamOrder order, int count) {
         long[] places = new long[count];
         long stride = cache.layout().stride(layer);
         long end = 0;
         int next = 0;
         for (int index = 0; index < order.size(); index++) {
             long size = order.group(index).ringBytes();
-            long start = StreamRing.place(end, size, ring.bytes());
+            long start = StreamRing.place(end, size, room.ring.bytes());
             end = start + size;
             for (long offset = start; offset < end; offset += stride) {
-                places[next++] = cache.buffer().address() + ringBase + offset;
+                places[next++] = cache.buffer().address() + room.base + offset;
             }
         }
         return places;
@@ -164,6 +191,6 @@ final class FetchedPass implements AutoCloseable {
 
     @Override
     public void close() {
-        room.close();
+        choices.close();
     }
 }

@@ -1,5 +1,6 @@
 package dev.strata.decode;
 
+import dev.strata.device.Buffer;
 import dev.strata.device.ExpertGroups;
 import dev.strata.device.Routing;
 import dev.strata.device.Stream;
@@ -26,7 +27,10 @@ public record NoProducts(Stream stream, int rows) implements ExpertGroups {
     public void run(int first, int count) {}
 
     @Override
-    public Tensor results() {
+    public void others(Buffer results, long offset) {
         throw new UnsupportedOperationException("nothing is computed");
     }
+
+    @Override
+    public void nothing() {}
 }

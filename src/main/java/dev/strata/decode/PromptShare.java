@@ -12,8 +12,12 @@ import dev.strata.device.Stream;
 import dev.strata.device.Tensor;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.SlotCache;
+import dev.strata.os.OperatingSystem;
+import dev.strata.os.Outcome;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -23,17 +27,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Short prompts: of the experts that a layer misses, the processor computes some of those with few rows where their blobs lie, while the
- * others cross the link. Every layer meets the host, which a prompt's chunk can bear. A gate for every size of passes keeps it on only
- * where it was faster.
+ * Short prompts: of the experts that a layer misses, the processor computes those with the fewest rows where their blobs lie, while the
+ * others cross the link, so many that both are through at the same time. Every layer meets the host, which a prompt's chunk can bear. A
+ * gate for every size of passes keeps it on only where it was faster.
  */
 final class PromptShare implements AutoCloseable {
-    /** Rows of an expert that the processor takes at most: so many share one reading of its weights. */
-    static final int MOST_ROWS_AN_EXPERT = 8;
-
     private static final Logger LOG = LoggerFactory.getLogger(PromptShare.class);
     private static final int SIZES = 32;
-    private static final int LARGE_GAP = 4;
+
+    /** Weight of the newest measurement in the running means. */
+    private static final double NEWEST = 0.2;
+
+    /** Workers wait for their next job for 20 ms, in which they take processors from copy threads. */
+    private static final long WORKERS_WAIT_NANOS = 25_000_000;
+
+    private static final int[] NONE = new int[0];
 
     private final Device device;
     private final PinnedRoom host;
@@ -43,19 +51,26 @@ final class PromptShare implements AutoCloseable {
     private final ResidencyTable table;
     private final FetchedPass fetched;
     private final ExpertWorkers workers;
+    private final BitSet spared;
     private final int mostRows;
     private final Event begun;
     private final Event computed;
-    private final Event done;
     private final ExecutorService helper;
     private final ShareGate[] gates = new ShareGate[SIZES];
-    private @Nullable ShareGate measured;
     private int overlaid = -1;
-    private int helped;
-    private int others;
+    /** Where the engine's thread may run outside of the pass. */
+    private @Nullable BitSet anywhere;
+
+    private @Nullable Layer last;
+    private long passBegun;
+    private long lastHelp;
+    /** Milliseconds that a missed expert takes the card, and one reading of an expert the processor; 0 as long as nobody knows. */
+    private double cardMillis;
+
+    private double processorMillis;
     private volatile long helperNanos;
 
-    private PromptShare(Parts parts, Event begun, Event computed, Event done) {
+    private PromptShare(Parts parts, Event begun, Event computed) {
         device = parts.device();
         host = new PinnedRoom(device, "short prompts");
         layout = parts.cache().layout();
@@ -67,9 +82,14 @@ final class PromptShare implements AutoCloseable {
         mostRows = parts.mostRows();
         this.begun = begun;
         this.computed = computed;
-        this.done = done;
-        helper = Executors.newSingleThreadExecutor(
-                Thread.ofPlatform().daemon().name("prompt-experts").factory());
+        spared = parts.spared();
+        helper = Executors.newSingleThreadExecutor(work -> Thread.ofPlatform()
+                .daemon()
+                .name("prompt-experts")
+                .unstarted(() -> {
+                    bind(spared);
+                    work.run();
+                }));
         for (int i = 0; i < SIZES; i++) {
             gates[i] = new ShareGate();
         }
@@ -78,6 +98,7 @@ final class PromptShare implements AutoCloseable {
     /**
      * What it works with; everything stays its owner's.
      *
+     * @param spared CPUs for the threads that work beside the workers, empty for any
      * @param mostRows passes of fewer rows are shared
      */
     record Parts(
@@ -87,15 +108,26 @@ final class PromptShare implements AutoCloseable {
             ResidencyTable table,
             FetchedPass fetched,
             ExpertWorkers workers,
+            BitSet spared,
             int mostRows) {}
+
+    /**
+     * A layer whose measurements are taken when the next one meets the host.
+     *
+     * @param number by which the gate knows it
+     * @param start when its own meeting was over, in nanoseconds
+     * @param fetched experts that crossed the link
+     * @param readings times that the processor read an expert
+     */
+    private record Layer(ShareGate gate, int number, long start, int missed, int fetched, int readings) {}
 
     static PromptShare create(Parts parts) {
         List<AutoCloseable> made = new ArrayList<>();
         try {
-            for (int i = 0; i < 3; i++) {
+            for (int i = 0; i < 2; i++) {
                 made.add(parts.device().newEvent());
             }
-            return new PromptShare(parts, (Event) made.get(0), (Event) made.get(1), (Event) made.get(2));
+            return new PromptShare(parts, (Event) made.get(0), (Event) made.get(1));
         } catch (RuntimeException failed) {
             Closing.all(made);
             throw failed;
@@ -109,70 +141,85 @@ final class PromptShare implements AutoCloseable {
 
     /** The products of one layer. */
     void products(int layer, ExpertGroups groups) {
-        Stream compute = groups.stream();
-        int rows = groups.rows();
-        int used = groups.routing().used();
-        ShareGate gate = gates[Integer.SIZE - Integer.numberOfLeadingZeros(rows)];
-        restore(compute);
+        ShareGate gate = gates[Integer.SIZE - Integer.numberOfLeadingZeros(groups.rows())];
+        restore(groups.stream());
         if (!gate.decided() || gate.pays()) {
-            share(layer, groups, gate, 4L * rows * used);
+            share(layer, groups, gate);
         } else {
             fetched.products(layer, groups, table);
         }
     }
 
-    private void share(int layer, ExpertGroups groups, ShareGate gate, long idBytes) {
+    private void share(int layer, ExpertGroups groups, ShareGate gate) {
+        if (anywhere == null) {
+            anywhere = OperatingSystem.current().affinity();
+            bind(spared);
+            passBegun = System.nanoTime();
+        }
         Stream compute = groups.stream();
         ExpertLayout shape = layout.layout(layer);
         Tensor input = groups.input();
+        int choices = groups.rows() * groups.routing().used();
+        long idBytes = 4L * choices;
         long inputBytes = 4L * input.rows() * input.columns();
-        long resultBytes = idBytes * shape.hidden();
-        Buffer room = host.of(idBytes + inputBytes + resultBytes);
+        Buffer room = host.of(idBytes + inputBytes + idBytes * shape.hidden());
+        int number = gate.next();
+        boolean helps = gate.helps(number);
         device.copyToHost(groups.routing().ids(), 0, room.host().asSlice(0, idBytes), compute);
-        device.copyToHost(input.buffer(), input.offset(), room.host().asSlice(idBytes, inputBytes), compute);
-        compute.synchronize();
-        note();
-        Missed missed = missed(layer, room, (int) (idBytes / 4));
-        int[] chosen = gate.next() ? missed.fewestRows(gate.share()) : new int[0];
-        long[] addresses = new long[chosen.length];
-        for (int i = 0; i < chosen.length; i++) {
-            addresses[i] = blobs.hostAddress(layer, chosen[i]);
+        if (helps) {
+            device.copyToHost(input.buffer(), input.offset(), room.host().asSlice(idBytes, inputBytes), compute);
         }
-        long base = room.address();
-        Future<?> running = chosen.length == 0
-                ? null
-                : helper.submit(() -> {
-                    long start = System.nanoTime();
-                    workers.compute(
-                            shape,
-                            chosen,
-                            addresses,
-                            chosen.length,
-                            base,
-                            groups.rows(),
-                            groups.routing().used(),
-                            base + idBytes,
-                            base + idBytes + inputBytes);
-                    helperNanos = System.nanoTime() - start;
-                });
+        compute.synchronize();
+        long now = System.nanoTime();
+        note(now);
+        MissedExperts missed = missed(layer, room, choices);
+        boolean known = cardMillis > 0 && processorMillis > 0;
+        int[] chosen = helps
+                ? missed.forProcessor(
+                        known ? cardMillis : 1,
+                        known ? processorMillis : 1,
+                        expert -> blobs.hostAddress(layer, expert) != 0)
+                : NONE;
+        Future<?> running = null;
+        if (chosen.length > 0) {
+            long base = room.address();
+            groups.others(room, idBytes + inputBytes);
+            running = helper.submit(
+                    () -> compute(layer, groups, chosen, base, base + idBytes, base + idBytes + inputBytes));
+        }
+        int[] others = missed.without(chosen);
         try {
             begun.record(compute);
             // Experts of the processor have no address until the results are summed up.
             overlaid = layer;
-            fetched.fetch(layer, groups, table, missed.without(chosen), chosen);
+            fetched.fetch(layer, groups, table, others, chosen);
             computed.record(compute);
         } finally {
             if (running != null) {
                 await(running);
             }
         }
-        if (running != null) {
-            bring(groups.results(), room, idBytes + inputBytes, missed, shape.hidden(), compute);
+        last = new Layer(gate, number, now, missed.all().length, others.length, missed.readings(chosen));
+    }
+
+    /** The processor's part, on the helper's thread. */
+    private void compute(int layer, ExpertGroups groups, int[] chosen, long ids, long input, long results) {
+        long start = System.nanoTime();
+        long[] addresses = new long[chosen.length];
+        for (int i = 0; i < chosen.length; i++) {
+            addresses[i] = blobs.hostAddress(layer, chosen[i]);
         }
-        done.record(compute);
-        measured = gate;
-        helped = chosen.length;
-        others = missed.experts.length - chosen.length;
+        workers.compute(
+                layout.layout(layer),
+                chosen,
+                addresses,
+                chosen.length,
+                ids,
+                groups.rows(),
+                groups.routing().used(),
+                input,
+                results);
+        helperNanos = System.nanoTime() - start;
     }
 
     private static void await(Future<?> running) {
@@ -186,39 +233,36 @@ final class PromptShare implements AutoCloseable {
         }
     }
 
-    /** Brings the processor's pairs to the card, neighbours in one copy. */
-    private void bring(Tensor results, Buffer room, long from, Missed missed, int hidden, Stream compute) {
-        long rowBytes = 4L * hidden;
-        int[] pairs = missed.pairs;
-        for (int i = 0; i < missed.pairCount; ) {
-            int first = pairs[i];
-            int last = first;
-            for (i++; i < missed.pairCount && pairs[i] - last <= LARGE_GAP; i++) {
-                last = pairs[i];
-            }
-            device.copyToDevice(
-                    room.host().asSlice(from + first * rowBytes, (last - first + 1) * rowBytes),
-                    results.buffer(),
-                    results.offset() + first * rowBytes,
-                    compute);
+    /** The measurements of the layer before, whose work has been waited for. */
+    private void note(long now) {
+        Layer before = last;
+        if (before == null) {
+            return;
+        }
+        last = null;
+        if (before.fetched > 0) {
+            cardMillis = mean(cardMillis, computed.millisSince(begun) / before.fetched);
+        }
+        if (before.readings > 0) {
+            processorMillis = mean(processorMillis, helperNanos / 1e6 / before.readings);
+        }
+        ShareGate gate = before.gate;
+        boolean decided = gate.decided();
+        long waiting = before.start - (lastHelp - passBegun > 0 ? lastHelp : passBegun);
+        gate.took(before.number, before.missed, (now - before.start) / 1e6, waiting > WORKERS_WAIT_NANOS);
+        if (before.readings > 0) {
+            lastHelp = now;
+        }
+        if (gate.decided() && !decided) {
+            LOG.info(
+                    "short prompts: layers with the processor's help take {} of the time without: it {}",
+                    String.format(Locale.ROOT, "%.2f", gate.ratio()),
+                    gate.pays() ? "helps" : "does not help");
         }
     }
 
-    /** The measurements of the layer before, whose events have happened. */
-    private void note() {
-        ShareGate gate = measured;
-        if (gate == null) {
-            return;
-        }
-        measured = null;
-        boolean before = gate.decided();
-        gate.took(helped, others, computed.millisSince(begun), helperNanos / 1e6, done.millisSince(begun));
-        if (gate.decided() && !before) {
-            LOG.info(
-                    "short prompts: layers with the processor's help take {} of the time without: it {}",
-                    String.format(java.util.Locale.ROOT, "%.2f", gate.ratio()),
-                    gate.pays() ? "helps" : "does not help");
-        }
+    private static double mean(double old, double value) {
+        return old == 0 ? value : old + NEWEST * (value - old);
     }
 
     /** Behind the last layer, or before the next: kernels see all addresses again. */
@@ -232,10 +276,23 @@ final class PromptShare implements AutoCloseable {
     /** Behind the last layer of a pass, which may have been given up. */
     void end(Stream compute) {
         restore(compute);
-        measured = null;
+        last = null;
+        if (anywhere != null) {
+            bind(anywhere);
+            anywhere = null;
+        }
     }
 
-    private Missed missed(int layer, Buffer room, int choices) {
+    private void bind(BitSet cpus) {
+        if (!spared.isEmpty()) {
+            Outcome bound = OperatingSystem.current().bindThread(cpus);
+            if (!bound.done()) {
+                LOG.debug("{}: {}", Thread.currentThread().getName(), bound.reason());
+            }
+        }
+    }
+
+    private MissedExperts missed(int layer, Buffer room, int choices) {
         int[] rows = new int[layout.experts(layer)];
         for (int i = 0; i < choices; i++) {
             int expert = room.host().getAtIndex(JAVA_INT, i);
@@ -243,75 +300,7 @@ final class PromptShare implements AutoCloseable {
                 rows[expert]++;
             }
         }
-        return new Missed(layer, rows, room, choices);
-    }
-
-    /** The missed experts of a layer, and the pairs of those that the processor takes. */
-    private final class Missed {
-        private final int layer;
-        private final int[] rows;
-        private final int[] experts;
-        private final Buffer ids;
-        private final int[] pairs;
-        private int pairCount;
-
-        Missed(int layer, int[] rows, Buffer ids, int choices) {
-            this.layer = layer;
-            this.rows = rows;
-            this.ids = ids;
-            pairs = new int[choices];
-            int count = 0;
-            int[] found = new int[rows.length];
-            for (int expert = 0; expert < rows.length; expert++) {
-                if (rows[expert] > 0) {
-                    found[count++] = expert;
-                }
-            }
-            experts = java.util.Arrays.copyOf(found, count);
-        }
-
-        /** At most a share of the experts: those in RAM with the fewest rows, ascending by number. */
-        int[] fewestRows(double share) {
-            int most = (int) Math.round(share * experts.length);
-            boolean[] taken = new boolean[rows.length];
-            int count = 0;
-            for (int few = 1; few <= MOST_ROWS_AN_EXPERT; few++) {
-                for (int expert : experts) {
-                    if (rows[expert] == few && count < most && blobs.hostAddress(layer, expert) != 0) {
-                        taken[expert] = true;
-                        count++;
-                    }
-                }
-            }
-            int[] chosen = new int[count];
-            int next = 0;
-            for (int expert : experts) {
-                if (taken[expert]) {
-                    chosen[next++] = expert;
-                }
-            }
-            for (int pair = 0; pair < pairs.length; pair++) {
-                int expert = ids.host().getAtIndex(JAVA_INT, pair);
-                if (expert >= 0 && taken[expert]) {
-                    pairs[pairCount++] = pair;
-                }
-            }
-            return chosen;
-        }
-
-        int[] without(int[] chosen) {
-            int[] left = new int[experts.length];
-            int count = 0;
-            int next = 0;
-            for (int expert : experts) {
-                if (next < chosen.length && chosen[next] == expert) {
-                    next++;
-                } else {
-                    left[count++] = expert;
-                }
-            }
-            return java.util.Arrays.copyOf(left, count);
-        }
+        return new MissedExperts(rows);
     }
 
     @Override
@@ -320,6 +309,5 @@ final class PromptShare implements AutoCloseable {
         host.close();
         begun.close();
         computed.close();
-        done.close();
     }
 }

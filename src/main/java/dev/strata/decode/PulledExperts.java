@@ -16,16 +16,21 @@ final class PulledExperts {
     private static final int NONE = -1;
 
     private final Device device;
-    private final Buffer spare;
+    private final Buffer memory;
+    private final long base;
     private final long stride;
     private final int[] layers;
     private final int[] experts;
     private final Newcomers newcomers;
 
-    /** @param spares slots of {@code spare}, each {@code stride} bytes wide */
-    PulledExperts(Device device, Buffer spare, long stride, int spares) {
+    /**
+     * @param base where the spare slots start in {@code memory}
+     * @param stride bytes of each
+     */
+    PulledExperts(Device device, Buffer memory, long base, long stride, int spares) {
         this.device = device;
-        this.spare = spare;
+        this.memory = memory;
+        this.base = base;
         this.stride = stride;
         layers = new int[spares];
         experts = new int[spares];
@@ -62,7 +67,7 @@ final class PulledExperts {
             cache.replace(slot, newcomer);
             cache.loading(slot);
             long bytes = cache.layout().layout(layer).blobBytes();
-            device.copyOnDevice(spare, place * stride, cache.buffer(), cache.offset(slot), bytes, stream);
+            device.copyOnDevice(memory, base + place * stride, cache.buffer(), cache.offset(slot), bytes, stream);
             cache.ready(slot);
             exchange.exchanged(layer, gone, newcomer);
         });

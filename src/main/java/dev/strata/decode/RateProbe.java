@@ -59,8 +59,8 @@ final class RateProbe {
         }
     }
 
-    /** Nanoseconds to bring one registered blob over the link; a large number when none is registered. */
-    static double linkNanos(Device device, TieredExpertSource source, PinnedRanges pinned, Buffer target) {
+    /** Nanoseconds to bring one registered blob over the link to {@code offset}; a large number when none is registered. */
+    static double linkNanos(Device device, TieredExpertSource source, PinnedRanges pinned, Buffer target, long offset) {
         ExpertArena arena = source.arena();
         if (arena == null) {
             return Integer.MAX_VALUE;
@@ -75,7 +75,7 @@ final class RateProbe {
                 for (int expert = 0; expert < layout.experts(layer) && copies < 4 * EXPERTS; expert++) {
                     int place = source.place(layer, expert);
                     if (place >= 0 && pinned.isPinned(layer, place)) {
-                        device.copyToDevice(arena.blob(layer, place), target, 0, stream);
+                        device.copyToDevice(arena.blob(layer, place), target, offset, stream);
                         copies++;
                     }
                 }

@@ -3,81 +3,54 @@ package dev.strata.decode;
 import java.util.Arrays;
 
 /**
- * Whether the processor's help pays: while it is on trial, layers with and without it alternate; after {@value #TRIALS} pairs the median
- * of their ratios decides for good, against it unless a tenth is gained. The share follows running means of what an expert costs either side.
+ * Whether the processor's help pays. While it is on trial, {@value #BLOCK} layers with help and as many without it take turns, and each counts
+ * as a whole, from its router's choice to that of the next layer, by the experts that it missed. The medians of {@value #COUNTED} layers of each
+ * kind decide for good, against help unless it gains more than what they vary by.
  */
 final class ShareGate {
-    private static final int TRIALS = 5;
+    private static final int BLOCK = 8;
+    private static final int COUNTED = 9;
 
-    /** Pairs that do not count: memory is touched and threads wake up for the first time. */
-    private static final int FIRST_PAIRS = 1;
+    /** Layers after which those count as well that others may have disturbed: passes may be too short for any else. */
+    private static final int PATIENCE = 20 * BLOCK;
 
-    /** Smaller gains are within what single layers vary by, and cost the processor for nothing. */
-    private static final double WORTH_IT = 0.9;
+    private static final double WORTH_IT = 0.95;
 
-    private static final double NEWEST = 0.2;
-    private static final double START = 0.5;
-
-    private final double[] ratios = new double[TRIALS];
-    private int pairs = -FIRST_PAIRS;
+    private final double[][] times = new double[2][COUNTED];
+    private final int[] counts = new int[2];
+    private int layers;
     private boolean decided;
     private boolean pays;
-    private boolean with;
-    private double without;
-    private double card;
-    private double processor;
 
-    /** Whether the next layer gets help. */
-    boolean next() {
-        if (decided) {
-            return pays;
-        }
-        with = !with;
-        return !with;
+    /** Begins a layer; returns its number, by which {@link #helps} and {@link #took} know it. */
+    int next() {
+        return layers++;
     }
 
-    /** Part of the missed experts that the processor should take. */
-    double share() {
-        return card > 0 && processor > 0 ? card / (card + processor) : START;
+    /** Whether a layer gets help. */
+    boolean helps(int layer) {
+        return decided ? pays : layer / BLOCK % 2 == 0;
     }
 
     /**
-     * What a layer took.
+     * What a layer took, from its own router's choice to that of the next one.
      *
-     * @param helped experts that the processor had, 0 in a layer without help
-     * @param others missed experts that the card had
-     * @param cardMillis time of the card's products
-     * @param processorMillis time of the processor's
-     * @param millis until both were through
+     * @param missed experts that it missed
+     * @param quiet whether nothing from before it was still running
      */
-    void took(int helped, int others, double cardMillis, double processorMillis, double millis) {
-        if (others > 0) {
-            card = mean(card, cardMillis / others);
-        }
-        if (helped > 0) {
-            processor = mean(processor, processorMillis / helped);
-        }
-        if (decided || helped + others == 0) {
+    void took(int layer, int missed, double millis, boolean quiet) {
+        boolean helped = helps(layer);
+        // The very first block touches memory for the first time and does not know what experts cost.
+        boolean told = layer >= BLOCK && (helped ? layer % BLOCK > 0 : quiet) || layer >= PATIENCE;
+        int kind = helped ? 0 : 1;
+        if (decided || !told || missed == 0 || counts[kind] == COUNTED) {
             return;
         }
-        double one = millis / (helped + others);
-        if (helped == 0) {
-            without = one;
-        } else if (without > 0) {
-            if (pairs >= 0) {
-                ratios[pairs] = one / without;
-            }
-            pairs++;
-            without = 0;
-            if (pairs == TRIALS) {
-                decided = true;
-                pays = ratio() < WORTH_IT;
-            }
+        times[kind][counts[kind]++] = millis / missed;
+        if (counts[0] == COUNTED && counts[1] == COUNTED) {
+            decided = true;
+            pays = ratio() < WORTH_IT;
         }
-    }
-
-    private static double mean(double old, double value) {
-        return old == 0 ? value : old + NEWEST * (value - old);
     }
 
     boolean decided() {
@@ -88,10 +61,14 @@ final class ShareGate {
         return pays;
     }
 
-    /** Median of the measured ratios, time with help to time without. */
+    /** Time of layers with help to time of those without; once it is decided. */
     double ratio() {
-        double[] sorted = ratios.clone();
+        return median(times[0]) / median(times[1]);
+    }
+
+    private static double median(double[] values) {
+        double[] sorted = values.clone();
         Arrays.sort(sorted);
-        return sorted[TRIALS / 2];
+        return sorted[sorted.length / 2];
     }
 }

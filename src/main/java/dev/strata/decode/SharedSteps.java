@@ -45,7 +45,7 @@ final class SharedSteps implements AutoCloseable {
     private final SlotCache cache;
     private final ResidencyTable table;
     private final ResidencyTable planned;
-    private final Buffer spare;
+    private final long spareAddress;
     private final int spares;
     private final boolean guesses;
     private final Buffer pulls;
@@ -68,7 +68,7 @@ final class SharedSteps implements AutoCloseable {
             SlotCache cache,
             ResidencyTable table,
             ResidencyTable planned,
-            Buffer spare,
+            long spareAddress,
             int spares,
             boolean guesses,
             Buffer pulls,
@@ -83,7 +83,7 @@ final class SharedSteps implements AutoCloseable {
         this.cache = cache;
         this.table = table;
         this.planned = planned;
-        this.spare = spare;
+        this.spareAddress = spareAddress;
         this.spares = spares;
         this.guesses = guesses;
         this.pulls = pulls;
@@ -110,7 +110,7 @@ final class SharedSteps implements AutoCloseable {
     /**
      * Makes what the kernels need.
      *
-     * @param spare memory for pulled blobs, which stays its owner's
+     * @param spareAddress device memory for pulled blobs, which stays its owner's
      * @param spares how many it holds; 0: misses are read in place
      * @param guesses whether experts may be pulled ahead
      * @param log what its kernels note the choices in
@@ -120,7 +120,7 @@ final class SharedSteps implements AutoCloseable {
             Device device,
             SlotCache cache,
             ResidencyTable table,
-            Buffer spare,
+            long spareAddress,
             int spares,
             boolean guesses,
             UsageLog log,
@@ -141,7 +141,7 @@ final class SharedSteps implements AutoCloseable {
                     cache,
                     table,
                     planned,
-                    spare,
+                    spareAddress,
                     spares,
                     guesses,
                     pulls,
@@ -325,7 +325,7 @@ final class SharedSteps implements AutoCloseable {
                     planned.layer(layer),
                     cache.buffer().address(),
                     cache.plan().bytes(),
-                    spare.address(),
+                    spareAddress,
                     layout.maxStride(),
                     missedSpares(),
                     guessed.address() + layer * GUESSED_BYTES,

@@ -28,10 +28,17 @@ public interface ExpertGroups {
     void run(int first, int count);
 
     /**
-     * Unweighted results, [rows * used, hidden]: the product of row r with its j-th expert is row {@code r * used + j}. For experts that
-     * something other than {@link #run} computes: their rows have to be written in the order of {@link #stream} before the placement returns.
+     * Before any {@link #run}: where the unweighted results of experts are that something else computes, float32 [rows * used, hidden]; the
+     * product of row r with its j-th expert is row {@code r * used + j}. The sum over a row's experts takes those without an entry in
+     * {@link ExpertPlacement#addresses} from there. They have to be there when the placement returns, and stay until the stream has passed.
+     *
+     * @param results pinned memory
+     * @param offset where they start in it, in bytes
      */
-    Tensor results();
+    void others(Buffer results, long offset);
+
+    /** Behind a {@link #run} of experts that lie nowhere yet, which only gave memory its size: the sum is 0. */
+    void nothing();
 
     /**
      * Shares out the missed experts of this pass: fills {@code share}'s plan, pulls blobs over the link and, when the processor has a

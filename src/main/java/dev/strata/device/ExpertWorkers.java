@@ -1,5 +1,7 @@
 package dev.strata.device;
 
+import java.util.BitSet;
+
 /** Threads of the host's processor that compute experts where their blobs lie. One thread calls. */
 public interface ExpertWorkers extends AutoCloseable {
     /** Threads that compute, the caller's included. */
@@ -7,6 +9,14 @@ public interface ExpertWorkers extends AutoCloseable {
 
     /** One line for people. */
     String description();
+
+    /**
+     * Logical CPUs that none of the threads is bound to; empty when none is bound. A thread that works beside them does so best on one of
+     * these: where two share a processor, the system lets them take turns of milliseconds.
+     */
+    default BitSet spared() {
+        return new BitSet();
+    }
 
     /**
      * Computes the unweighted results of all pairs of a pass whose expert is among the first {@code count} of {@code experts}; rows of

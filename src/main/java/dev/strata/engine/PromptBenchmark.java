@@ -15,6 +15,7 @@ import dev.strata.synth.ModelSource;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -34,7 +35,7 @@ public final class PromptBenchmark {
 
     private final Options options;
     private final int longPrompt;
-    private final int shortPrompt;
+    private final List<Integer> shortPrompts;
     private final boolean hashesOnly;
     private final List<PromptGoals.Result> done = new ArrayList<>();
     private final Set<String> longHashes = new TreeSet<>();
@@ -42,13 +43,13 @@ public final class PromptBenchmark {
 
     /**
      * @param longPrompt tokens of the two long prompts of an arm
-     * @param shortPrompt tokens of its three short ones
+     * @param shortPrompts tokens of its short ones, three of each length
      * @param hashesOnly whether each is read once only, for its hash
      */
-    public PromptBenchmark(Options options, int longPrompt, int shortPrompt, boolean hashesOnly) {
+    public PromptBenchmark(Options options, int longPrompt, List<Integer> shortPrompts, boolean hashesOnly) {
         this.options = options;
         this.longPrompt = longPrompt;
-        this.shortPrompt = shortPrompt;
+        this.shortPrompts = shortPrompts;
         this.hashesOnly = hashesOnly;
     }
 
@@ -110,7 +111,7 @@ public final class PromptBenchmark {
         Options set = arm.apply(options);
         NgramTable rows = ModelSession.ngramTable(files, set);
         TimedNgramTable table = rows == null ? null : new TimedNgramTable(rows);
-        int context = longPrompt + 64;
+        int context = Math.max(longPrompt, Collections.max(shortPrompts)) + 64;
         try (Backend backend = Backends.create(set)) {
             int most = TierSettings.chunk(set, Backends.device(backend));
             ExpertHome.Loaded loaded = ExpertHome.load(
@@ -140,21 +141,36 @@ public final class PromptBenchmark {
             PromptArm arm,
             int chunk,
             boolean longFirst) {
-        Prompts longs = new Prompts(reader, placement, table, longPrompt, 0, hashesOnly ? 1 : LONG_READS);
-        Prompts shorts = new Prompts(reader, placement, table, shortPrompt, 10, hashesOnly ? 1 : SHORT_READS);
+        int all = PromptReader.GREEDY;
+        Prompts longs = new Prompts(reader, placement, table, longPrompt, 0, all, hashesOnly ? 1 : LONG_READS);
+        List<Prompts> shorts = new ArrayList<>();
+        for (int length : shortPrompts) {
+            int answer = hashesOnly || shorts.isEmpty() ? all : 0;
+            shorts.add(new Prompts(reader, placement, table, length, 10, answer, hashesOnly ? 1 : SHORT_READS));
+        }
         if (!hashesOnly) {
             reader.read(Math.min(chunk, longPrompt), 99);
+            shortPrompts.forEach(length -> reader.read(length, 99));
         }
-        (longFirst ? longs : shorts).run();
-        (longFirst ? shorts : longs).run();
+        if (longFirst) {
+            longs.run();
+        }
+        shorts.forEach(Prompts::run);
+        if (!longFirst) {
+            longs.run();
+        }
         longHashes.add(longs.hash);
-        shortHashes.add(shorts.hash);
+        String hashes = String.join(" ", shorts.stream().map(one -> one.hash).toList());
+        shortHashes.add(hashes);
         Map<String, Object> row = new LinkedHashMap<>();
         row.put("what", "prompt");
         row.put("arm", arm.name());
         row.put("chunk", chunk);
         row.put("long", longs.row());
-        row.put("short", shorts.row());
+        row.put("short", shorts.getFirst().row());
+        if (shorts.size() > 1) {
+            row.put("shorter", shorts.stream().skip(1).map(Prompts::row).toList());
+        }
         if (placement != null) {
             row.put("slots", placement.cache().slots());
             row.put("experts", placement.cache().layout().totalExperts());
@@ -165,18 +181,19 @@ public final class PromptBenchmark {
                 chunk,
                 longPrompt,
                 longs.median(),
-                shorts.median(),
+                shorts.getFirst().median(),
                 (double) longs.uniqueBytes / longs.rates.length));
         return row;
     }
 
-    /** Prompts of one length under one arm. */
+    /** Prompts of one length under one arm, the last of which is answered. */
     private static final class Prompts {
         private final PromptReader reader;
         private final @Nullable DevicePlacement placement;
         private final @Nullable TimedNgramTable table;
         private final int length;
         private final int firstSeed;
+        private final int answer;
         private final double[] rates;
         private long uniqueBytes;
         private String timing = "";
@@ -189,12 +206,14 @@ public final class PromptBenchmark {
                 @Nullable TimedNgramTable table,
                 int length,
                 int firstSeed,
+                int answer,
                 int count) {
             this.reader = reader;
             this.placement = placement;
             this.table = table;
             this.length = length;
             this.firstSeed = firstSeed;
+            this.answer = answer;
             rates = new double[count];
         }
 
@@ -214,7 +233,7 @@ public final class PromptBenchmark {
                 uniqueBytes = told.uniqueBytes();
                 timing = told.passes() == 0 ? "" : told.line();
             }
-            hash = reader.greedy(length, firstSeed + rates.length - 1).text();
+            hash = reader.greedy(length, firstSeed + rates.length - 1, answer).text();
         }
 
         double median() {

@@ -11,7 +11,8 @@ import java.util.SplittableRandom;
 
 /** Reads made prompts into the first slot of a model and goes on greedily. */
 final class PromptReader {
-    private static final int GREEDY = 32;
+    /** Tokens of an answer. */
+    static final int GREEDY = 32;
 
     private final Model model;
     private final int chunk;
@@ -56,13 +57,13 @@ final class PromptReader {
         }
     }
 
-    /** Goes on greedily behind the prompt that was read last. */
-    Answer greedy(int length, int seed) {
+    /** Goes on greedily for {@code count} tokens, at most {@link #GREEDY}, behind the prompt that was read last. */
+    Answer greedy(int length, int seed, int count) {
         int[] text = Arrays.copyOf(text(length, seed), length + GREEDY + 1);
         int[] pages = pages(length);
         int firstLogits = hashOfLogits();
         int tokens = 1;
-        for (int i = 0; i < GREEDY; i++) {
+        for (int i = 0; i < count; i++) {
             choice.read(logits, 0, model.config().vocabulary());
             int best = choice.token();
             tokens = 31 * tokens + best;

@@ -5,6 +5,8 @@ import dev.strata.device.Device;
 import dev.strata.device.Event;
 import dev.strata.device.Stream;
 import dev.strata.prefill.PassTimeline.Mark;
+import java.util.BitSet;
+import java.util.List;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -51,6 +53,7 @@ public final class PrefillScheduler implements AutoCloseable {
      *
      * @param target the allocation that all copies go to
      * @param sleeps whether waiting threads sleep after a while instead of spinning on
+     * @param issuerCpus where the issuer runs, empty for anywhere
      */
     public static PrefillScheduler start(
             Device device,
@@ -59,6 +62,7 @@ public final class PrefillScheduler implements AutoCloseable {
             StageSource source,
             StagerSizing sizing,
             boolean sleeps,
+            BitSet issuerCpus,
             PrefillTiming timing) {
         Stager stager = sizing.threads() > 0 ? Stager.create(device, source, sizing) : null;
         StreamIssuer issuer = null;
@@ -85,21 +89,21 @@ public final class PrefillScheduler implements AutoCloseable {
         BooleanSupplier resting = () -> !machine.running() || machine.waitsForRoom();
         StagerCrew crew = new StagerCrew();
         if (stager != null) {
-            int[] cpus = StreamThreads.cpus(sizing.threads());
+            List<BitSet> cpus = StreamThreads.cpus(sizing.threads());
             for (int i = 0; i < sizing.threads(); i++) {
                 StagerWorker worker = new StagerWorker(stager);
                 Thread thread = threads.start(
                         "stager-" + i,
                         sizing.file() ? () -> crew.worked(worker.step()) : worker::step,
                         () -> worker.idle() && resting.getAsBoolean(),
-                        i < cpus.length ? cpus[i] : -1,
+                        cpus.get(i),
                         sleeps,
                         sizing.threads());
                 crew.add(worker, thread);
             }
         }
         BooleanSupplier issuing = sizing.file() ? () -> crew.issued(machine.step()) : machine::step;
-        crew.issuer(threads.start("expert-issuer", issuing, resting, -1, sleeps && !spare, 1));
+        crew.issuer(threads.start("expert-issuer", issuing, resting, issuerCpus, sleeps && !spare, 1));
         return new PrefillScheduler(device, stager, issuer, threads, fence, timing);
     }
 

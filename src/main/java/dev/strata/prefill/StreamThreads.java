@@ -34,21 +34,21 @@ final class StreamThreads implements AutoCloseable {
      *
      * @param step does one thing, false when it has to wait
      * @param settled whether the machine may rest when no stream runs
-     * @param cpu where to run, -1 for anywhere
+     * @param cpus where to run, empty for anywhere
      * @param sleeps whether it sleeps while it waits inside a stream, after some spinning
      * @param alike threads that do the same, itself among them
      */
-    Thread start(String name, BooleanSupplier step, BooleanSupplier settled, int cpu, boolean sleeps, int alike) {
+    Thread start(String name, BooleanSupplier step, BooleanSupplier settled, BitSet cpus, boolean sleeps, int alike) {
         Backoff backoff = new Backoff(sleeps, alike, slow);
-        Thread thread = Thread.ofPlatform().daemon().name(name).start(() -> run(name, step, settled, cpu, backoff));
+        Thread thread = Thread.ofPlatform().daemon().name(name).start(() -> run(name, step, settled, cpus, backoff));
         threads.add(thread);
         return thread;
     }
 
-    private void run(String name, BooleanSupplier step, BooleanSupplier settled, int cpu, Backoff backoff) {
+    private void run(String name, BooleanSupplier step, BooleanSupplier settled, BitSet cpus, Backoff backoff) {
         device.attachThread();
-        if (cpu >= 0) {
-            Outcome bound = OperatingSystem.current().bindThread(cpu);
+        if (!cpus.isEmpty()) {
+            Outcome bound = OperatingSystem.current().bindThread(cpus);
             if (!bound.done()) {
                 LOG.debug("{}: {}", name, bound.reason());
             }
@@ -88,19 +88,21 @@ final class StreamThreads implements AutoCloseable {
     }
 
     /**
-     * CPUs for {@code count} copy threads, the last ones first so that the engine's are left alone; empty when there are too few to
-     * give each its own.
+     * The CPU of each of {@code count} copy threads, the last ones first so that the engine's are left alone; anywhere when there are too few
+     * to give each its own.
      */
-    static int[] cpus(int count) {
+    static List<BitSet> cpus(int count) {
         BitSet allowed = OperatingSystem.current().affinity();
-        if (allowed.cardinality() < count + 4) {
-            return new int[0];
-        }
-        int[] chosen = new int[count];
+        boolean enough = allowed.cardinality() >= count + 4;
+        List<BitSet> chosen = new ArrayList<>();
         int cpu = allowed.length();
         for (int i = 0; i < count; i++) {
-            cpu = allowed.previousSetBit(cpu - 1);
-            chosen[i] = cpu;
+            BitSet one = new BitSet();
+            if (enough) {
+                cpu = allowed.previousSetBit(cpu - 1);
+                one.set(cpu);
+            }
+            chosen.add(one);
         }
         return chosen;
     }

@@ -99,9 +99,12 @@ final class FakeSteps implements ExpertGroups, Routing, AutoCloseable {
     public void run(int first, int count) {}
 
     @Override
-    public Tensor results() {
+    public void others(Buffer results, long offset) {
         throw new UnsupportedOperationException("nothing is computed");
     }
+
+    @Override
+    public void nothing() {}
 
     @Override
     public void close() {

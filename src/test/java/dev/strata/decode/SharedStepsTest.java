@@ -119,7 +119,7 @@ class SharedStepsTest {
             for (int pass = 0; pass < 30; pass++) {
                 int before = world.workers.calls();
                 world.pass.run(17 + pass % 15, random, pass % 7 == 6 ? pass % 5 : 5);
-                assertTrue(pass > 2 || world.workers.calls() > before, "the processor is on trial");
+                assertTrue(pass > 1 || world.workers.calls() > before, "the processor is on trial");
                 world.pass.run(1 + pass % 3, random);
                 if (pass % 10 == 9) {
                     world.pass.run(40, random);
@@ -138,22 +138,6 @@ class SharedStepsTest {
             }
             world.pass.run(20, random);
             assertEquals(List.of(), world.pass.wrong());
-        }
-    }
-
-    @Test
-    void helpThatDoesNotPayEnds() {
-        for (double factor : new double[] {0.7, 0.95, 1.2}) {
-            ShareGate gate = new ShareGate();
-            for (int layer = 0; layer < 14; layer++) {
-                boolean with = gate.next();
-                gate.took(with ? 10 : 0, with ? 20 : 30, with ? 20 : 30, with ? 5 : 0, with ? 30 * factor : 30);
-            }
-            assertTrue(gate.decided());
-            assertEquals(factor < 0.9, gate.pays());
-            assertEquals(factor < 0.9, gate.next());
-            assertEquals(factor, gate.ratio(), 1e-9);
-            assertEquals(2.0 / 3, gate.share(), 0.05, "1 ms an expert on the card, 0.5 on the processor");
         }
     }
 

@@ -89,7 +89,7 @@ class TierBenchmarkTest {
         assumeTrue(Backends.whyNoCpu().isEmpty(), Backends.whyNoCpu());
         Options options = new Options(TINY, List.of(), engine, Variables.defaults());
         List<Map<String, Object>> results = new ArrayList<>();
-        boolean same = new PromptBenchmark(options, 48, 16, false)
+        boolean same = new PromptBenchmark(options, 48, List.of(16, 3), false)
                 .run(PromptArm.parse("none/pieces,0/reference"), results::add);
         assertTrue(same);
         List<Map<String, Object>> arms =
@@ -100,12 +100,13 @@ class TierBenchmarkTest {
         assertEquals(hash, part(arms.get(1), "long").get("hash"));
         assertTrue(part(arms.get(0), "long").get("tok_per_s") instanceof List<?> rates && rates.size() == 2);
         assertTrue(part(arms.get(0), "short").get("tok_per_s") instanceof List<?> rates && rates.size() == 3);
+        assertTrue(arms.get(0).get("shorter") instanceof List<?> shorter && shorter.size() == 1);
         Map<String, Object> identity = results.getLast();
         assertEquals("identity", identity.get("what"));
         assertEquals(true, identity.get("same"));
         assertEquals(List.of(hash), identity.get("hashes_of_long_prompts"));
         results.clear();
-        assertTrue(new PromptBenchmark(options, 48, 16, true).run(PromptArm.parse("none/pieces"), results::add));
+        assertTrue(new PromptBenchmark(options, 48, List.of(16), true).run(PromptArm.parse("none/pieces"), results::add));
         assertTrue(part(results.getFirst(), "short").get("tok_per_s") instanceof List<?> rates && rates.size() == 1);
     }
 
