@@ -6,6 +6,7 @@ namespace {
 
 // Rows up to which weights are read in stored order instead of in panels.
 constexpr int DOT_ROWS = MAX_DOT_ROWS;
+constexpr int CLAIM_BYTES = 1 << 18;  // weights of one claim of such products at most
 constexpr int PANEL_INPUTS = 8192;  // width x inputs of one float32 panel: the first cache holds it
 constexpr int MOST_PANEL = 16384;   // the same of a quantized one at most
 
@@ -123,9 +124,9 @@ void productPart(Context& c, const Matrix& m, int begin, int end, const Row* x, 
 
 int outputsOfClaim(const Context& c, const Matrix& m, int rows, int matrices) {
     if (rows > DOT_ROWS) return 64;
-    // Whole multiples of what the kernel takes at once.
+    // Whole multiples of what the kernel takes at once. A claim begins with 4 KiB that nobody prefetched and ends with as many prefetched for another one.
     const int64_t unit = c.k.dotOutputs;
-    int64_t outputs = (65536 / m.rowBytes() + unit / 2) / unit * unit;
+    int64_t outputs = (CLAIM_BYTES / m.rowBytes() + unit / 2) / unit * unit;
     // Two claims a thread of one matrix, four of several.
     int64_t share = int64_t(m.outputs) * matrices / ((matrices == 1 ? 2 : 4) * c.pool.threads());
     if (share > unit) share -= share % unit;
