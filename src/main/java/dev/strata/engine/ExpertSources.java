@@ -75,8 +75,9 @@ final class ExpertSources {
                 wish(options.tiers()),
                 options.tiers().residentBudgetGib() * Bytes.GIB,
                 !device && !files.makesTensors()));
-        boolean trivial =
-                plan.tier() == MemoryPlan.Tier.MAPPED && options.tiers().equals(TierOptions.DEFAULTS);
+        boolean trivial = plan.tier() == MemoryPlan.Tier.MAPPED
+                && wish(options.tiers()) == MemoryPlan.Wish.AUTO
+                && options.tiers().cacheSlots() == TierOptions.DEFAULTS.cacheSlots();
         if (trivial) {
             LOG.debug("{}", plan.table());
         } else {

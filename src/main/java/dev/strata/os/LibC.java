@@ -20,16 +20,15 @@ final class LibC {
     private static final VarHandle ERRNO =
             CAPTURE.varHandle(java.lang.foreign.MemoryLayout.PathElement.groupElement("errno"));
 
-    private final MethodHandle mmap = bind(
+    private final Function mmap = bind(
             "mmap", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG));
-    private final MethodHandle munmap = bind("munmap", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
-    private final MethodHandle madvise =
-            bind("madvise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
-    private final MethodHandle mlock = bind("mlock", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
-    private final MethodHandle munlock = bind("munlock", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
-    private final MethodHandle setAffinity =
+    private final Function munmap = bind("munmap", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
+    private final Function madvise = bind("madvise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
+    private final Function mlock = bind("mlock", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
+    private final Function munlock = bind("munlock", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
+    private final Function setAffinity =
             bind("sched_setaffinity", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, ADDRESS));
-    private final MethodHandle getAffinity =
+    private final Function getAffinity =
             bind("sched_getaffinity", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, ADDRESS));
 
     /** Number of sched_setattr, for which the C library may have no function; sched_getattr is the next one. -1: unknown here. */
@@ -49,62 +48,75 @@ final class LibC {
     private static final int EINTR = 4;
     private static final int ENOSYS = 38;
 
-    private final MethodHandle syscall = LINKER.downcallHandle(
-            LINKER.defaultLookup().findOrThrow("syscall"),
-            FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT),
-            Linker.Option.captureCallState("errno"),
-            Linker.Option.firstVariadicArg(1));
-    private final MethodHandle advise =
+    /** Of fcntl; the same on every architecture. */
+    private static final int F_DUPFD_CLOEXEC = 1030;
+
+    /** Of O_DIRECT; -1 where its number is not known. */
+    private static final int DIRECT = switch (System.getProperty("os.arch")) {
+        case "amd64" -> 0x4000;
+        case "aarch64" -> 0x10000;
+        default -> -1;
+    };
+
+    private static final int O_CLOEXEC = 0x80000;
+
+    /** Bytes of struct iovec: an address and a length. */
+    private static final long ENTRY = 16;
+
+    private final Function syscall =
+            bind("syscall", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT), 1);
+    private final Function advise =
             bind("posix_fadvise", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
-    private final MethodHandle fsync = bind("fdatasync", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
-    private final MethodHandle close = bind("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
-    private final MethodHandle open = LINKER.downcallHandle(
-            LINKER.defaultLookup().findOrThrow("open"),
-            FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT),
-            Linker.Option.captureCallState("errno"),
-            Linker.Option.firstVariadicArg(2));
+    private final Function fsync = bind("fdatasync", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+    private final Function close = bind("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+    private final Function open = bind("open", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT), 2);
+    private final Function fcntl = bind("fcntl", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT), 2);
+    private final Function preadv =
+            bind("preadv", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT, JAVA_LONG));
 
-    /** Looked up where it is needed: finding a function takes a millisecond of the start. */
-    private static final class Fcntl {
-        /** Its number is the same on every architecture. */
-        static final int F_DUPFD_CLOEXEC = 1030;
+    /** A function that is linked when it is called first, since every one takes some milliseconds of the start. */
+    private static final class Function {
+        private final MemorySegment symbol;
+        private final FunctionDescriptor descriptor;
+        private final Linker.Option[] options;
+        private volatile @Nullable MethodHandle handle;
 
-        static final MethodHandle HANDLE = LINKER.downcallHandle(
-                LINKER.defaultLookup().findOrThrow("fcntl"),
-                FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT),
-                Linker.Option.captureCallState("errno"),
-                Linker.Option.firstVariadicArg(2));
+        Function(MemorySegment symbol, FunctionDescriptor descriptor, Linker.Option... options) {
+            this.symbol = symbol;
+            this.descriptor = descriptor;
+            this.options = options;
+        }
+
+        MethodHandle get() {
+            MethodHandle linked = handle;
+            if (linked == null) {
+                linked = LINKER.downcallHandle(symbol, descriptor, options);
+                handle = linked;
+            }
+            return linked;
+        }
     }
 
-    /** Reads into several places; looked up where it is needed, too. */
-    private static final class Vector {
-        /** Of O_DIRECT; -1 where its number is not known. */
-        static final int DIRECT = switch (System.getProperty("os.arch")) {
-            case "amd64" -> 0x4000;
-            case "aarch64" -> 0x10000;
-            default -> -1;
-        };
-
-        static final int O_CLOEXEC = 0x80000;
-
-        /** Bytes of struct iovec: an address and a length. */
-        static final long ENTRY = 16;
-
-        static final MethodHandle HANDLE =
-                bind("preadv", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT, JAVA_LONG));
+    private static Function bind(String name, FunctionDescriptor descriptor) {
+        return new Function(symbol(name), descriptor, Linker.Option.captureCallState("errno"));
     }
 
-    private static MethodHandle bind(String name, FunctionDescriptor descriptor) {
-        MemorySegment symbol = LINKER.defaultLookup()
+    /** @param fixed parameters before those whose number may vary */
+    private static Function bind(String name, FunctionDescriptor descriptor, int fixed) {
+        Linker.Option variadic = Linker.Option.firstVariadicArg(fixed);
+        return new Function(symbol(name), descriptor, Linker.Option.captureCallState("errno"), variadic);
+    }
+
+    private static MemorySegment symbol(String name) {
+        return LINKER.defaultLookup()
                 .find(name)
                 .orElseThrow(() -> new UnsupportedOperationException("the C library has no " + name));
-        return LINKER.downcallHandle(symbol, descriptor, Linker.Option.captureCallState("errno"));
     }
 
     long mmapAnonymous(long bytes, int protection, int flags) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment capture = arena.allocate(CAPTURE);
-            long address = (long) mmap.invokeExact(capture, 0L, bytes, protection, flags, -1, 0L);
+            long address = (long) mmap.get().invokeExact(capture, 0L, bytes, protection, flags, -1, 0L);
             return address == -1 ? -errno(capture) : address;
         } catch (Throwable failure) {
             throw unexpected("mmap", failure);
@@ -126,7 +138,7 @@ final class LibC {
     int madvise(long address, long bytes, int advice) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment capture = arena.allocate(CAPTURE);
-            int result = (int) madvise.invokeExact(capture, address, bytes, advice);
+            int result = (int) madvise.get().invokeExact(capture, address, bytes, advice);
             return result == 0 ? 0 : -errno(capture);
         } catch (Throwable failure) {
             throw unexpected("madvise", failure);
@@ -137,7 +149,7 @@ final class LibC {
     int schedSetAffinity(int thread, MemorySegment mask) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment capture = arena.allocate(CAPTURE);
-            int result = (int) setAffinity.invokeExact(capture, thread, mask.byteSize(), mask);
+            int result = (int) setAffinity.get().invokeExact(capture, thread, mask.byteSize(), mask);
             return result == 0 ? 0 : -errno(capture);
         } catch (Throwable failure) {
             throw unexpected("sched_setaffinity", failure);
@@ -147,7 +159,7 @@ final class LibC {
     int schedGetAffinity(int thread, MemorySegment mask) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment capture = arena.allocate(CAPTURE);
-            int result = (int) getAffinity.invokeExact(capture, thread, mask.byteSize(), mask);
+            int result = (int) getAffinity.get().invokeExact(capture, thread, mask.byteSize(), mask);
             return result >= 0 ? 0 : -errno(capture);
         } catch (Throwable failure) {
             throw unexpected("sched_getaffinity", failure);
@@ -166,7 +178,7 @@ final class LibC {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment capture = arena.allocate(CAPTURE);
             MemorySegment attributes = arena.allocate(ATTRIBUTE_BYTES, 8);
-            long read = (long) syscall.invokeExact(capture, SET_ATTRIBUTES + 1, 0, attributes, ATTRIBUTE_BYTES, 0);
+            long read = (long) syscall.get().invokeExact(capture, SET_ATTRIBUTES + 1, 0, attributes, ATTRIBUTE_BYTES, 0);
             if (read != 0) {
                 return -errno(capture);
             }
@@ -174,7 +186,7 @@ final class LibC {
             if (nice != null) {
                 attributes.set(JAVA_INT, ATTRIBUTE_NICE, nice);
             }
-            long written = (long) syscall.invokeExact(capture, SET_ATTRIBUTES, 0, attributes, 0, 0);
+            long written = (long) syscall.get().invokeExact(capture, SET_ATTRIBUTES, 0, attributes, 0, 0);
             return written == 0 ? 0 : -errno(capture);
         } catch (Throwable failure) {
             throw unexpected("sched_setattr", failure);
@@ -185,15 +197,15 @@ final class LibC {
     int dropCache(String path) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment capture = arena.allocate(CAPTURE);
-            int file = (int) open.invokeExact(capture, arena.allocateFrom(path), 0);
+            int file = (int) open.get().invokeExact(capture, arena.allocateFrom(path), 0);
             if (file < 0) {
                 return -errno(capture);
             }
-            int synced = (int) fsync.invokeExact(capture, file);
+            int synced = (int) fsync.get().invokeExact(capture, file);
             int failure = synced == 0 ? 0 : -errno(capture);
             // This call returns its error instead of setting errno; 4 is POSIX_FADV_DONTNEED.
-            int advised = (int) advise.invokeExact(capture, file, 0L, 0L, 4);
-            int closed = (int) close.invokeExact(capture, file);
+            int advised = (int) advise.get().invokeExact(capture, file, 0L, 0L, 4);
+            int closed = (int) close.get().invokeExact(capture, file);
             return advised != 0 ? -advised : closed != 0 ? -errno(capture) : failure;
         } catch (Throwable failure) {
             throw unexpected("posix_fadvise", failure);
@@ -202,12 +214,12 @@ final class LibC {
 
     /** A descriptor for reads past the page cache, closed in programs that are started. */
     int openUnbuffered(String path) {
-        if (Vector.DIRECT < 0) {
+        if (DIRECT < 0) {
             return -ENOSYS;
         }
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment capture = arena.allocate(CAPTURE);
-            int file = (int) open.invokeExact(capture, arena.allocateFrom(path), Vector.DIRECT | Vector.O_CLOEXEC);
+            int file = (int) open.get().invokeExact(capture, arena.allocateFrom(path), DIRECT | O_CLOEXEC);
             return file >= 0 ? file : -errno(capture);
         } catch (Throwable failure) {
             throw unexpected("open", failure);
@@ -218,13 +230,13 @@ final class LibC {
     long readVector(int descriptor, MemorySegment[] targets, long position) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment capture = arena.allocate(CAPTURE);
-            MemorySegment entries = arena.allocate(Vector.ENTRY * targets.length, 8);
+            MemorySegment entries = arena.allocate(ENTRY * targets.length, 8);
             for (int i = 0; i < targets.length; i++) {
-                entries.set(JAVA_LONG, Vector.ENTRY * i, targets[i].address());
-                entries.set(JAVA_LONG, Vector.ENTRY * i + 8, targets[i].byteSize());
+                entries.set(JAVA_LONG, ENTRY * i, targets[i].address());
+                entries.set(JAVA_LONG, ENTRY * i + 8, targets[i].byteSize());
             }
             while (true) {
-                long got = (long) Vector.HANDLE.invokeExact(capture, descriptor, entries, targets.length, position);
+                long got = (long) preadv.get().invokeExact(capture, descriptor, entries, targets.length, position);
                 if (got >= 0) {
                     return got;
                 }
@@ -241,7 +253,7 @@ final class LibC {
     int duplicate(int descriptor) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment capture = arena.allocate(CAPTURE);
-            int result = (int) Fcntl.HANDLE.invokeExact(capture, descriptor, Fcntl.F_DUPFD_CLOEXEC, 0);
+            int result = (int) fcntl.get().invokeExact(capture, descriptor, F_DUPFD_CLOEXEC, 0);
             return result >= 0 ? result : -errno(capture);
         } catch (Throwable failure) {
             throw unexpected("fcntl", failure);
@@ -251,17 +263,17 @@ final class LibC {
     int close(int descriptor) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment capture = arena.allocate(CAPTURE);
-            int result = (int) close.invokeExact(capture, descriptor);
+            int result = (int) close.get().invokeExact(capture, descriptor);
             return result == 0 ? 0 : -errno(capture);
         } catch (Throwable failure) {
             throw unexpected("close", failure);
         }
     }
 
-    private static int call(MethodHandle function, long address, long bytes, String name) {
+    private static int call(Function function, long address, long bytes, String name) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment capture = arena.allocate(CAPTURE);
-            int result = (int) function.invokeExact(capture, address, bytes);
+            int result = (int) function.get().invokeExact(capture, address, bytes);
             return result == 0 ? 0 : -errno(capture);
         } catch (Throwable failure) {
             throw unexpected(name, failure);
