@@ -7,6 +7,7 @@ package dev.strata.engine;
 final class Balance {
     private final double decodeShare;
     private long owedNanos;
+    private long stepNanos;
 
     /** @param decodeShare part of the time that decoding gets while both have work, below 1 */
     Balance(double decodeShare) {
@@ -23,11 +24,18 @@ final class Balance {
         return reading && owedNanos == 0;
     }
 
+    /** Whether decoding has waited for as long as a step takes, so that one is due in the middle of a chunk. */
+    boolean owesStep() {
+        return owedNanos > 0 && owedNanos >= stepNanos;
+    }
+
+    /** A chunk took so long, or a part of it. */
     void didRead(long nanos) {
-        owedNanos = (long) (nanos * decodeShare / (1 - decodeShare));
+        owedNanos += (long) (nanos * decodeShare / (1 - decodeShare));
     }
 
     void didDecode(long nanos) {
         owedNanos = Math.max(0, owedNanos - nanos);
+        stepNanos = nanos;
     }
 }

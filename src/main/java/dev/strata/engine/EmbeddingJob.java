@@ -20,10 +20,14 @@ final class EmbeddingJob {
         sum = new double[hidden];
     }
 
-    /** Reads the next tokens, at most {@code chunk}; the pages for them are there. */
-    void read(Passes passes, Model model, int chunk) {
+    /**
+     * Reads the next tokens, at most {@code chunk}; the pages for them are there.
+     *
+     * @param pause for others between layers
+     */
+    void read(Passes passes, Model model, int chunk, Model.Pause pause) {
         int rows = Math.min(chunk, sequence.unread());
-        passes.read(List.of(new Part(sequence, 0, rows, sequence.past, 0)), Passes.noRows());
+        passes.read(List.of(new Part(sequence, 0, rows, sequence.past, 0)), Passes.noRows(), pause);
         sequence.past += rows;
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment hidden = arena.allocate(4L * rows * sum.length, 64);

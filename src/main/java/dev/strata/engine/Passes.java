@@ -107,16 +107,20 @@ final class Passes implements AutoCloseable {
         return logitRows;
     }
 
-    /** Reads the parts' next tokens. */
-    Batch read(List<Part> parts, int[] wanted) {
+    /**
+     * Reads the parts' next tokens.
+     *
+     * @param pause for others between layers
+     */
+    Batch read(List<Part> parts, int[] wanted, Model.Pause pause) {
         int rows = rows(parts);
         int[] tokens = new int[rows];
         for (Part part : parts) {
             System.arraycopy(part.sequence().tokens(), part.past(), tokens, part.firstRow(), part.rows());
         }
         Batch batch = new Batch(tokens, segments(parts), false);
+        model.forward(batch, wanted, logits, pause);
         picked = false;
-        model.forward(batch, wanted, logits);
         return batch;
     }
 

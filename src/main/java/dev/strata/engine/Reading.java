@@ -1,5 +1,6 @@
 package dev.strata.engine;
 
+import dev.strata.model.Model;
 import dev.strata.sampling.SamplerScratch;
 import java.util.ArrayList;
 import java.util.List;
@@ -63,11 +64,15 @@ final class Reading {
         return parts;
     }
 
-    /** Runs the pass; the pages of all parts are there. */
-    void run(List<Part> parts, int decoding) {
+    /**
+     * Runs the pass; the pages of all parts are there.
+     *
+     * @param pause for others between layers
+     */
+    void run(List<Part> parts, int decoding, Model.Pause pause) {
         boolean echoing = parts.size() == 1 && echo.wanted(parts.getFirst().sequence());
         int[] wanted = echoing ? allRows(parts.getFirst()) : endings(parts);
-        passes.read(parts, wanted);
+        passes.read(parts, wanted, pause);
         long now = System.nanoTime();
         int index = 0;
         for (Part part : parts) {

@@ -12,12 +12,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CancellationException;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
@@ -40,6 +35,7 @@ final class StepLoop implements Runnable {
     private final Decoding decoding;
     private final Outcomes outcomes;
     private final Balance balance;
+    private final ChunkPauses pauses;
     private final EngineCounters counters;
     private final TextSide text;
     private final int parallel;
@@ -51,7 +47,7 @@ final class StepLoop implements Runnable {
     private final Consumer<Throwable> onDeath;
 
     private final Queue<List<Sequence>> inbox = new ConcurrentLinkedQueue<>();
-    private final Queue<FutureTask<?>> tasks = new ConcurrentLinkedQueue<>();
+    private final LoopTasks tasks = new LoopTasks();
     private final Queue<EmbeddingJob> embeddings = new ConcurrentLinkedQueue<>();
     private final ArrayDeque<Sequence> waiting = new ArrayDeque<>();
     private final List<Sequence> running = new ArrayList<>();
@@ -89,6 +85,7 @@ final class StepLoop implements Runnable {
         this.decoding = decoding;
         this.outcomes = outcomes;
         this.balance = balance;
+        this.pauses = new ChunkPauses(balance, this::stepInChunk, passes.mostLogitRows());
         this.counters = counters;
         this.text = text;
         this.parallel = parallel;
@@ -115,38 +112,9 @@ final class StepLoop implements Runnable {
         wake();
     }
 
-    /**
-     * Runs {@code work} on the thread that uses the model, between two passes, and waits for its result, also when the waiting thread
-     * is interrupted: the work may use memory that is freed as soon as this returns.
-     *
-     * @throws ApiException what {@code work} threw, or that the engine has stopped
-     */
+    /** Runs {@code work} on the thread that uses the model, between two passes; as {@link LoopTasks#call}. */
     <T> T call(Callable<T> work) {
-        FutureTask<T> task = new FutureTask<>(work);
-        tasks.add(task);
-        wake();
-        boolean interrupted = false;
-        try {
-            while (true) {
-                try {
-                    return task.get(1, TimeUnit.SECONDS);
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                } catch (TimeoutException e) {
-                    if (!thread.isAlive()) {
-                        throw Errors.unavailable("the engine is stopping");
-                    }
-                } catch (ExecutionException e) {
-                    throw e.getCause() instanceof ApiException error ? error : new ApiException(Errors.pass(e));
-                } catch (CancellationException e) {
-                    throw Errors.unavailable("the engine is stopping");
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
+        return tasks.call(work, thread, this::wake);
     }
 
     void wake() {
@@ -193,7 +161,7 @@ final class StepLoop implements Runnable {
             }
             sweep(true);
             outcomes.flush();
-            endTasks();
+            tasks.cancel();
         } catch (Throwable broken) {
             LOG.error("the engine has failed and takes no more requests", broken);
             onDeath.accept(broken);
@@ -212,7 +180,7 @@ final class StepLoop implements Runnable {
         }
         awake = false;
         takeIn();
-        runTasks();
+        tasks.run(outcomes::flush);
         sweep(false);
         admit();
         boolean reads = false;
@@ -247,21 +215,6 @@ final class StepLoop implements Runnable {
             if (!awake && !stopping) {
                 LockSupport.park(this);
             }
-        }
-    }
-
-    private void runTasks() {
-        FutureTask<?> task;
-        while ((task = tasks.poll()) != null) {
-            outcomes.flush();
-            task.run();
-        }
-    }
-
-    private void endTasks() {
-        FutureTask<?> task;
-        while ((task = tasks.poll()) != null) {
-            task.cancel(false);
         }
     }
 
@@ -369,7 +322,8 @@ final class StepLoop implements Runnable {
         passStarted = started;
         try {
             if (reads) {
-                reading.run(parts, decodingNow());
+                pauses.begin(started, bothWork);
+                reading.run(parts, decodingNow(), pauses);
             } else {
                 decoding.run(parts, calm(parts));
             }
@@ -408,9 +362,10 @@ final class StepLoop implements Runnable {
     private void account(long started, boolean reads) {
         long now = System.nanoTime();
         if (reads) {
+            long own = now - started - pauses.end(now);
             counters.readPasses.increment();
-            counters.readNanos.add(now - started);
-            didRead(started, now);
+            counters.readNanos.add(own);
+            shareRead(now, own);
         } else {
             counters.decodePasses.increment();
             counters.decodeNanos.add(now - started);
@@ -425,27 +380,53 @@ final class StepLoop implements Runnable {
         }
     }
 
-    private void didRead(long started, long now) {
-        balance.didRead(now - started);
+    private void shareRead(long now, long nanos) {
         if (bothWork) {
-            counters.sharing.read(now, now - started);
+            counters.sharing.read(now, nanos);
         }
+    }
+
+    /** A step between two layers of a chunk, over sequences that are not in it; false when there is none, or none that needs no room of others. */
+    private boolean stepInChunk() {
+        List<Part> parts = decoding.plan(running);
+        if (parts.isEmpty() || stopping || !parts.stream().allMatch(part -> reserve(part, true))) {
+            return false;
+        }
+        long started = System.nanoTime();
+        passStarted = started;
+        try {
+            decoding.run(parts, false);
+            failures = 0;
+        } catch (RuntimeException e) {
+            failed(parts, e);
+        }
+        account(started, false);
+        retire();
+        outcomes.flush();
+        // The watchdog sees that the chunk gets on.
+        passStarted = System.nanoTime();
+        return true;
     }
 
     /** Gets the pages that the pass will write; returns false when a sequence had to make room, so that the pass has to be planned anew. */
     private boolean havePages(List<Part> parts, boolean reads) {
         for (Part part : parts) {
-            if (!store.reach(part.sequence(), part.past() + part.rows())) {
+            if (!reserve(part, !reads || part.rows() == part.sequence().unread())) {
                 makeRoom(part.sequence());
                 return false;
             }
-            if (!reads || part.rows() == part.sequence().unread()) {
-                // Drafts are made behind the new token when there is room for them.
-                int wish = part.sequence().length() + window;
-                if ((long) part.sequence().pageCount * Batch.PAGE < wish) {
-                    store.reach(part.sequence(), wish);
-                }
-            }
+        }
+        return true;
+    }
+
+    /** Gets the pages of a part, and of drafts behind its last token when there is room for them; false when there is none for the part. */
+    private boolean reserve(Part part, boolean last) {
+        if (!store.reach(part.sequence(), part.past() + part.rows())) {
+            return false;
+        }
+        int wish = part.sequence().length() + window;
+        if (last && (long) part.sequence().pageCount * Batch.PAGE < wish) {
+            store.reach(part.sequence(), wish);
         }
         return true;
     }
@@ -511,6 +492,7 @@ final class StepLoop implements Runnable {
     private void embed(EmbeddingJob job) {
         long started = System.nanoTime();
         passStarted = started;
+        pauses.begin(started, bothWork);
         Sequence sequence = job.sequence;
         try {
             if (!sequence.hasSlot()) {
@@ -524,14 +506,15 @@ final class StepLoop implements Runnable {
                 makeRoom(running.getLast());
                 return;
             }
-            job.read(passes, model, chunk);
+            job.read(passes, model, chunk, pauses);
         } catch (RuntimeException e) {
             LOG.error("an embedding failed", e);
             job.result.completeExceptionally(new ApiException(Errors.pass(e)));
         } finally {
             passStarted = 0;
         }
-        didRead(started, System.nanoTime());
+        long now = System.nanoTime();
+        shareRead(now, now - started - pauses.end(now));
         if (job.result.isDone()) {
             store.release(sequence);
             embeddings.remove();
@@ -575,6 +558,6 @@ final class StepLoop implements Runnable {
             job.result.completeExceptionally(new ApiException(error));
         }
         embeddings.clear();
-        endTasks();
+        tasks.cancel();
     }
 }

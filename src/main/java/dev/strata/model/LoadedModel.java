@@ -35,6 +35,8 @@ final class LoadedModel implements Model {
     /** What the calling thread does while the backend computes a pass. */
     private Runnable meanwhile = () -> {};
 
+    private MemorySegment kept = MemorySegment.NULL;
+
     LoadedModel(
             ModelFiles files,
             LayerFactory factory,
@@ -97,6 +99,41 @@ final class LoadedModel implements Model {
 
     @Override
     public void forward(Batch batch, int[] logitRows, MemorySegment logits) {
+        forward(batch, logitRows, logits, () -> {});
+    }
+
+    @Override
+    public boolean pauses(int rows) {
+        // Elsewhere layers are queued, not computed, when their operations return. Smaller passes look table rows up before their first layer.
+        return !ops.runsAhead() && rows >= NgramBlock.LEAST_AHEAD;
+    }
+
+    @Override
+    public void forward(Batch batch, int[] logitRows, MemorySegment logits, Pause pause) {
+        if (!pauses(batch.rows())) {
+            forward(batch, logitRows, logits);
+            return;
+        }
+        Tensor shared = trunk.residual().rows(Math.min(batch.rows(), pause.mostRows()));
+        forward(batch, logitRows, logits, () -> {
+            if (pause.due()) {
+                MemorySegment kept = keptRows(4L * shared.rows() * shared.columns());
+                ops.read(shared, kept);
+                pause.run();
+                ops.write(kept, shared);
+            }
+        });
+    }
+
+    /** Room for rows of a pass that waits. */
+    private MemorySegment keptRows(long bytes) {
+        if (kept.byteSize() < bytes) {
+            kept = arena.allocate(bytes, 64);
+        }
+        return kept.asSlice(0, bytes);
+    }
+
+    private void forward(Batch batch, int[] logitRows, MemorySegment logits, Runnable betweenLayers) {
         checkRows(batch);
         backend.enter(batch.rows());
         trunk.prepare(batch);
@@ -105,7 +142,7 @@ final class LoadedModel implements Model {
             backend.promptGoesOn();
         }
         ops.pass(key(whole, batch.hold()), batch, () -> {
-            trunk.forward(batch, null);
+            trunk.forward(batch, null, betweenLayers);
             if (whole) {
                 head.all(trunk.hidden().rows(batch.rows()));
             }
@@ -165,7 +202,7 @@ final class LoadedModel implements Model {
         trunk.prepare(batch);
         head.prepare(settings);
         ops.pass(key, batch, () -> {
-            trunk.forward(batch, tokens);
+            trunk.forward(batch, tokens, () -> {});
             head.pick(trunk.hidden().rows(batch.rows()));
         });
     }

@@ -34,6 +34,28 @@ public interface Model extends AutoCloseable {
      */
     void forward(Batch batch, int[] logitRows, MemorySegment logits);
 
+    /** What other sequences do while a long pass is between two of its layers. */
+    interface Pause {
+        /** Most rows of a pass that {@link #run} runs. */
+        int mostRows();
+
+        /** Whether there is something to do now. */
+        boolean due();
+
+        /** Runs passes, over sequences that are not in the one that waits. */
+        void run();
+    }
+
+    /** Whether a pass of so many rows can wait between its layers. */
+    default boolean pauses(int rows) {
+        return false;
+    }
+
+    /** As {@link #forward(Batch, int[], MemorySegment)}, waiting for {@code pause} between layers where {@link #pauses} says so. */
+    default void forward(Batch batch, int[] logitRows, MemorySegment logits, Pause pause) {
+        forward(batch, logitRows, logits);
+    }
+
     /** No prompt is being read any more: memory lent to prompts may go back before the next pass. */
     default void promptFinished() {}
 

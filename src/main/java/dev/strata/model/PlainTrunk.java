@@ -48,13 +48,19 @@ final class PlainTrunk implements Trunk {
     }
 
     @Override
-    public void forward(Batch batch, @Nullable Tensor tokens) {
+    public void forward(Batch batch, @Nullable Tensor tokens, Runnable betweenLayers) {
         Tensor x = residual.rows(batch.rows());
         ops.embed(table, batch, tokens, x);
         for (PlainLayer layer : layers) {
             layer.forward(x, batch);
+            betweenLayers.run();
         }
         ops.rmsNorm(x, finalNorm, x.columns(), epsilon, hidden.rows(batch.rows()));
+    }
+
+    @Override
+    public Tensor residual() {
+        return residual;
     }
 
     @Override

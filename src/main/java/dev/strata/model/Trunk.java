@@ -24,8 +24,12 @@ interface Trunk {
      * Issues the operations of the pass.
      *
      * @param tokens int32 ids [rows, 1] on the backend that take the place of the batch's; null unless {@link #foresees}
+     * @param betweenLayers is called when all that the pass needs of what was computed so far is in {@link #residual}
      */
-    void forward(Batch batch, @Nullable Tensor tokens);
+    void forward(Batch batch, @Nullable Tensor tokens, Runnable betweenLayers);
+
+    /** What layers hand on, [maxRows, columns]. */
+    Tensor residual();
 
     /** Whether a pass can be issued before the host knows its tokens. */
     boolean foresees();

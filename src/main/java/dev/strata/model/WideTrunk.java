@@ -96,7 +96,7 @@ final class WideTrunk implements Trunk {
     }
 
     @Override
-    public void forward(Batch batch, @Nullable Tensor tokens) {
+    public void forward(Batch batch, @Nullable Tensor tokens, Runnable betweenLayers) {
         Tensor streamRows = residual.rows(batch.rows());
         ops.embed(table, batch, tokens, embedded.rows(batch.rows()));
         ops.repeat(embedded.rows(batch.rows()), streams, streamRows);
@@ -105,8 +105,14 @@ final class WideTrunk implements Trunk {
                 ngram.forward(streamRows, batch);
             }
             layers.get(i).forward(streamRows, batch);
+            betweenLayers.run();
         }
         last.mix(streamRows, hidden.rows(batch.rows()));
+    }
+
+    @Override
+    public Tensor residual() {
+        return residual;
     }
 
     @Override

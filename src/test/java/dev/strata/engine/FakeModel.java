@@ -29,6 +29,8 @@ final class FakeModel implements Model {
     /** Ends an answer. */
     static final int END = 1;
 
+    private static final long MOST_LAYER_NANOS = 50_000_000;
+
     private final int[][] pages;
     private final long[] slots;
     private final long[] held;
@@ -66,6 +68,14 @@ final class FakeModel implements Model {
 
     /** Whether it finds tokens itself, and reads passes before the host knows their tokens. */
     boolean foresees;
+
+    /** Layers behind which a pass of many rows can wait; 0: none waits. */
+    volatile int layers;
+
+    /** Rows of passes that ran while another one waited. */
+    final List<Integer> between = new CopyOnWriteArrayList<>();
+
+    private boolean waits;
 
     int begunAhead;
     private final Queue<MemorySegment> begunPasses = new ArrayDeque<>();
@@ -163,7 +173,36 @@ final class FakeModel implements Model {
     }
 
     @Override
+    public boolean pauses(int rows) {
+        return layers > 0 && rows > 32;
+    }
+
+    @Override
+    public void forward(Batch batch, int[] logitRows, MemorySegment logits, Pause pause) {
+        if (pauses(batch.rows())) {
+            waits = true;
+            for (int layer = 0; layer < layers; layer++) {
+                // A layer takes as long as makes a step due.
+                long end = System.nanoTime() + MOST_LAYER_NANOS;
+                boolean due = pause.due();
+                while (!due && System.nanoTime() < end) {
+                    Thread.onSpinWait();
+                    due = pause.due();
+                }
+                if (due) {
+                    pause.run();
+                }
+            }
+            waits = false;
+        }
+        forward(batch, logitRows, logits);
+    }
+
+    @Override
     public void forward(Batch batch, int[] logitRows, MemorySegment logits) {
+        if (waits) {
+            between.add(batch.rows());
+        }
         before.accept(batch);
         passes.add(batch);
         last = batch;

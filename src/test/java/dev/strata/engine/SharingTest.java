@@ -4,11 +4,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.strata.config.EngineOptions;
 import dev.strata.device.Batch;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -88,6 +91,53 @@ class SharingTest {
             answer.awaitEnd();
             // The last token and the end of the answer have no step behind them.
             assertEquals(ahead ? List.of(2, 3, 4, 5, 5, 5) : List.of(1, 2, 3, 4, 5, 5), begun);
+        }
+    }
+
+    /** Where a chunk can wait between its layers, answers go on meanwhile; one that breaks there takes nobody along. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void answersGoOnBetweenTheLayersOfAChunk(boolean drafts) {
+        EngineFixture.Builder builder = new EngineFixture.Builder();
+        builder.parallel = 4;
+        builder.pages = 200;
+        builder.drafts = drafts;
+        if (drafts) {
+            builder.speculation = EngineOptions.Speculation.DEFAULTS;
+        }
+        try (EngineFixture fixture = builder.start()) {
+            int[] first = EngineFixture.tokens(20, 1);
+            int[] second = EngineFixture.tokens(25, 2);
+            int[] prompt = EngineFixture.tokens(1200, 3);
+            CountDownLatch asked = new CountDownLatch(1);
+            // All are there when the first pass begins.
+            fixture.model.before = batch -> await(asked);
+            // One whose logits are no numbers, which is met in the middle of somebody's chunk.
+            fixture.model.poisonedPosition = 200;
+            Collector answer = new Collector();
+            // What the first pass took is owed to the answers at once: it is not to be long.
+            answer.also = delta -> fixture.model.layers = 6;
+            fixture.engine.generate(EngineFixture.request(EngineFixture.prompt(first), 300), answer);
+            Collector other = fixture.begin(EngineFixture.request(EngineFixture.prompt(second), 150));
+            Collector read = fixture.begin(EngineFixture.request(EngineFixture.prompt(prompt), 5));
+            asked.countDown();
+            assertEquals(EngineFixture.expected(second, 150), other.awaitEnd().text());
+            answer.awaitEnd();
+            fixture.model.layers = 0;
+            assertTrue(answer.hasFailed(), "position 200 gives no numbers");
+            assertEquals(EngineFixture.expected(prompt, 5), read.awaitEnd().text());
+            assertTrue(fixture.model.between.size() >= 5, fixture.model.between.size() + " steps between layers");
+            assertEquals(
+                    EngineFixture.expected(first, 9),
+                    fixture.run(EngineFixture.request(EngineFixture.prompt(first), 9)).text());
+        }
+    }
+
+    private static void await(CountDownLatch asked) {
+        try {
+            assertTrue(asked.await(20, TimeUnit.SECONDS));
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
         }
     }
 
