@@ -2,12 +2,13 @@
 //
 // share_misses (one block a layer): the routed experts of a pass split into residents (their address lies in the cache), those that the
 // processor takes, and those that the card takes. `planned` gets the address by which products read each routed expert: a slot, a spare
-// slot that pull_blobs fills or has filled ahead, mapped memory, or 0 for the processor's. Spare slots are taken in turn over all layers of a pass, so that a blob
-// stays where it is until as many others have come; `notes` tell the host where, for it to keep some. With experts for the processor the block writes the question
+// slot that pull_blobs fills, mapped memory, or 0 for the processor's. Spare slots are taken in turn over all layers of a pass, so that a blob stays
+// where it is until as many others have come; `notes` tell the host where, for it to keep some. With experts for the processor the block writes the question
 // (chosen experts, ids, rows) to mapped memory and raises its number last. The split depends on the number of misses alone, so it
 // needs no answer: `shares[misses]` experts go to the processor, those that no kernel can reach first, then by ascending number.
 // With `tail` above 0 a missed expert that every row ranks at `tail` or later is left out: its pairs get the row's first expert with weight 0.
 // pull_blobs: reads the card's missed blobs once over the link, 16 bytes a thread and load, whatever the number of rows that use them.
+// keep_blobs: copies what is kept of them to where it stays.
 // sum_with_answer (few rows): the weighted sum over a row's experts, the processor's rows read where the host wrote them, once its number is there.
 // add_answer: only the processor's rows of that sum, added to a residual that has the others already.
 // await_answer (many rows, one block a pair): waits for the host's number and takes over the rows that the processor computed. Returns at once when
@@ -69,15 +70,15 @@ struct Question {
 struct MeetingState {
     u32 sequence, asked;
     u64 asked_at;
-    u32 next_spare, next_ahead, unused[2];
+    u32 next_spare, unused[3];
 };
 
 // A note is an expert's number, and above these bits one more than the number of the spare slot that it was pulled into.
 static const int NOTED_EXPERT_BITS = 16;
 
 STRATA_KERNEL(256, share_misses, const u64* table, int* ids, int* notes, float* weights, int tail, int pairs, int used, u64 cache,
-              u64 cache_bytes, const u16* shares, int most_shared, u64 spare, u64 stride, int spares, const u16* guessed, int experts, int layer,
-              u64* planned, u64* pulls, MeetingState* state, Question* question, const float* x, int columns) {
+              u64 cache_bytes, const u16* shares, int most_shared, u64 spare, u64 stride, int spares, int experts, int layer, u64* planned,
+              u64* pulls, MeetingState* state, Question* question, const float* x, int columns) {
     __shared__ u64 addresses[MOST_EXPERTS];
     __shared__ u8 routed[MOST_EXPERTS];
     __shared__ u16 pulled[MOST_EXPERTS], chosen[MOST_PAIRS];
@@ -87,7 +88,7 @@ STRATA_KERNEL(256, share_misses, const u64* table, int* ids, int* notes, float* 
     // All at once: the one warp that goes through them would wait for memory again and again.
     for (int e = threadIdx.x; e < experts; e += blockDim.x) {
         routed[e] = 0;
-        pulled[e] = guessed ? guessed[e] : 0;
+        pulled[e] = 0;
         addresses[e] = table[e];
     }
     __syncthreads();
@@ -102,7 +103,7 @@ STRATA_KERNEL(256, share_misses, const u64* table, int* ids, int* notes, float* 
         for (int i = threadIdx.x; i < pairs; i += blockDim.x) {
             // All threads that see the same expert here write the same.
             if (routed[ids[i]] != 1) {
-                routed[ids[i]] = addresses[ids[i]] - cache < cache_bytes || pulled[ids[i]] != 0 ? 1 : 2;
+                routed[ids[i]] = addresses[ids[i]] - cache < cache_bytes ? 1 : 2;
             }
         }
         __syncthreads();
@@ -120,7 +121,7 @@ STRATA_KERNEL(256, share_misses, const u64* table, int* ids, int* notes, float* 
             int e = base + lane;
             bool wanted = e < experts && routed[e] == 1;
             u64 address = wanted ? addresses[e] : 0;
-            bool out = wanted && address - cache >= cache_bytes && pulled[e] == 0;
+            bool out = wanted && address - cache >= cache_bytes;
             missed += population(votes(out));
             unreachable += population(votes(out && address == 0));
         }
@@ -135,7 +136,7 @@ STRATA_KERNEL(256, share_misses, const u64* table, int* ids, int* notes, float* 
             int e = base + lane;
             bool wanted = e < experts && routed[e] == 1;
             u64 address = wanted ? addresses[e] : 0;
-            bool ahead = wanted && pulled[e] != 0, out = wanted && !ahead && address - cache >= cache_bytes, reachable = out && address != 0;
+            bool out = wanted && address - cache >= cache_bytes, reachable = out && address != 0;
             u32 reachables = votes(reachable);
             bool taken = most_shared > 0 && out && (!reachable || seen + population(reachables & below) < open);
             u32 takens = votes(taken);
@@ -145,7 +146,7 @@ STRATA_KERNEL(256, share_misses, const u64* table, int* ids, int* notes, float* 
             bool link = reachable && !taken;
             u32 links = votes(link);
             int place = linked + population(links & below);
-            u64 read_at = taken ? 0 : ahead ? spare + (pulled[e] - 1) * stride : address;
+            u64 read_at = taken ? 0 : address;
             if (link && place < spares) {
                 u32 slot = (next + place) % spares;
                 read_at = spare + slot * stride;
@@ -205,69 +206,41 @@ STRATA_KERNEL(256, share_misses, const u64* table, int* ids, int* notes, float* 
     }
 }
 
-// Which of the experts that a layer will probably choose are to be pulled before it does: missed ones of the first `ranks` ranks, lower ones first, at
-// most `most`. They take the `spares` spare slots from `first` on in turn; `guessed` gets one more than an expert's slot, 0 for all others.
-STRATA_KERNEL(256, plan_ahead, const u64* table, const int* ids, int rows, int used, int ranks, int most, u64 cache, u64 cache_bytes, u64 spare,
-              u64 stride, int first, int spares, int experts, u16* guessed, u64* pulls, MeetingState* state) {
-    __shared__ u64 addresses[MOST_PAIRS];
-    __shared__ u16 ranked[MOST_PAIRS], slots[MOST_EXPERTS];
-    int pairs = rows * ranks;
-    for (int e = threadIdx.x; e < experts; e += blockDim.x) {
-        slots[e] = 0;
-    }
-    for (int i = threadIdx.x; i < pairs; i += blockDim.x) {
-        int e = ids[i % rows * used + i / rows];
-        ranked[i] = e;
-        addresses[i] = table[e];
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        int count = 0;
-        u32 next = state->next_ahead;
-        for (int i = 0; i < pairs && count < most; i++) {
-            int e = ranked[i];
-            u64 address = addresses[i];
-            if (address != 0 && address - cache >= cache_bytes && slots[e] == 0) {
-                u32 slot = first + (next + count) % spares;
-                slots[e] = slot + 1;
-                pulls[1 + 2 * count] = address;
-                pulls[2 + 2 * count] = spare + slot * stride;
-                count++;
+// A blob by all blocks: a multiprocessor has room for few reads over the link at a time, so that one blob needs many of them.
+STRATA_INLINE void copy_blob(const Word4* from, Word4* to, u64 words) {
+    u64 step = (u64)gridDim.x * blockDim.x;
+    for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < words; i += 4 * step) {
+        Word4 v[4];
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            if (i + j * step < words) {
+                v[j] = read_16(from + i + j * step);
             }
         }
-        pulls[0] = count;
-        state->next_ahead = (next + count) % spares;
-    }
-    __syncthreads();
-    for (int e = threadIdx.x; e < experts; e += blockDim.x) {
-        guessed[e] = slots[e];
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            if (i + j * step < words) {
+                to[i + j * step] = v[j];
+            }
+        }
     }
 }
 
-// `pulls`: how many, then for each where it lies and where it goes. grid (parts, blobs at the same time); bytes is a multiple of 16.
+// `pulls`: how many, then for each where it lies and where it goes. `bytes` is a multiple of 16.
 STRATA_KERNEL(512, pull_blobs, const u64* pulls, u64 bytes) {
     wait_for_previous_kernel();
     release_next_kernel();
     int count = (int)pulls[0];
-    for (int k = blockIdx.y; k < count; k += gridDim.y) {
-        const Word4* from = (const Word4*)pulls[1 + 2 * k];
-        Word4* to = (Word4*)pulls[2 + 2 * k];
-        u64 words = bytes / 16, step = (u64)gridDim.x * blockDim.x;
-        for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < words; i += 4 * step) {
-            Word4 v[4];
-#pragma unroll
-            for (int j = 0; j < 4; j++) {
-                if (i + j * step < words) {
-                    v[j] = read_16(from + i + j * step);
-                }
-            }
-#pragma unroll
-            for (int j = 0; j < 4; j++) {
-                if (i + j * step < words) {
-                    to[i + j * step] = v[j];
-                }
-            }
-        }
+    for (int k = 0; k < count; k++) {
+        copy_blob((const Word4*)pulls[1 + 2 * k], (Word4*)pulls[2 + 2 * k], bytes / 16);
+    }
+}
+
+// Blobs from one place of the device's memory to another; `list`, in mapped memory, has from, to and bytes of each. Outside of passes.
+STRATA_KERNEL(512, keep_blobs, const u64* list, int count) {
+    wait_for_previous_kernel();
+    for (int k = 0; k < count; k++) {
+        copy_blob((const Word4*)list[3 * k], (Word4*)list[3 * k + 1], list[3 * k + 2] / 16);
     }
 }
 

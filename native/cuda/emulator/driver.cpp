@@ -198,7 +198,6 @@ int cuStreamCreate(void** stream, unsigned) {
     *stream = new Stream();
     return SUCCESS;
 }
-int cuStreamCreateWithPriority(void** stream, unsigned flags, int) { return cuStreamCreate(stream, flags); }
 int cuStreamDestroy_v2(void* stream) {
     delete static_cast<Stream*>(stream);
     return SUCCESS;

@@ -9,6 +9,7 @@ import dev.strata.device.HostRegistration;
 import dev.strata.device.Stream;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /** One card: memory within the configured limit, streams, events and copies. Threads call {@link #attachThread} before they use it. */
 public final class CudaDevice implements Device {
@@ -21,6 +22,7 @@ public final class CudaDevice implements Device {
     private final long limit;
     private final AtomicLong used = new AtomicLong();
     private final Retirement retirement = new Retirement();
+    private @Nullable BlobCopies copies;
     private volatile Thread user = Thread.currentThread();
 
     private CudaDevice(int ordinal, int device, long context, long limit) {
@@ -180,6 +182,24 @@ public final class CudaDevice implements Device {
                 source.address() + sourceOffset,
                 bytes,
                 ((CudaStream) stream).handle());
+    }
+
+    @Override
+    public void copyOnDevice(long[] from, long[] to, long[] bytes, int count, Stream stream) {
+        attach();
+        BlobCopies together = copies;
+        if (together != null && together.uses(stream)) {
+            together.run(from, to, bytes, count);
+            return;
+        }
+        for (int i = 0; i < count; i++) {
+            Driver.copyOnDevice(to[i], from[i], bytes[i], ((CudaStream) stream).handle());
+        }
+    }
+
+    /** Copies of several blobs are made by {@code kernels} where they can be; null: by the driver. */
+    void copyBy(@Nullable BlobCopies kernels) {
+        copies = kernels;
     }
 
     @Override

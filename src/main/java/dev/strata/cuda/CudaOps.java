@@ -12,7 +12,6 @@ import dev.strata.device.ExpertPlacement;
 import dev.strata.device.HyperWeights;
 import dev.strata.device.IndexerShape;
 import dev.strata.device.LayerState;
-import dev.strata.device.MissAhead;
 import dev.strata.device.NgramWeights;
 import dev.strata.device.NormedRows;
 import dev.strata.device.Ops;
@@ -59,10 +58,8 @@ final class CudaOps implements Ops, AutoCloseable {
     private final NgramKernels ngram;
     private final ExpertKernels experts;
     private final ExpertPromptKernels expertPrompts;
-    private final CudaStream beside = CudaStream.urgent("guessed experts");
-    private final Launcher launcherBeside = new Launcher(beside, false);
-    private final MissesAhead ahead;
     private final MissKernels misses;
+    private final BlobCopies copies;
 
     CudaOps(
             CudaDevice device,
@@ -93,22 +90,7 @@ final class CudaOps implements Ops, AutoCloseable {
         RowDecode rowDecode = new RowDecode(launcher, kernels, sharedBytes, processors);
         this.decodeProducts = new DecodeProducts(launcher, kernels, types, forms, rowDecode, sharedBytes);
         this.rowHyper = new RowHyper(launcher, scratch, rowDecode, forms, sharedBytes);
-        this.decodeExperts = new DecodeExperts(
-                launcher, scratch, kernels, types, forms, rowDecode, sharedBytes, "arrivals at routers");
-        this.ahead = new MissesAhead(
-                stream,
-                beside,
-                launcherBeside,
-                new DecodeExperts(
-                        launcherBeside,
-                        scratch,
-                        kernels,
-                        types,
-                        forms,
-                        rowDecode,
-                        sharedBytes,
-                        "arrivals at guessed routers"),
-                kernels);
+        this.decodeExperts = new DecodeExperts(launcher, scratch, kernels, types, forms, rowDecode, sharedBytes);
         boolean groups = options.tensorCores() == TensorCores.GROUP
                 || (options.tensorCores() == TensorCores.AUTO && device.computeCapability() == 90);
         TileProducts tiles = new TileProducts(launcher, kernels, groups, processors);
@@ -129,11 +111,17 @@ final class CudaOps implements Ops, AutoCloseable {
         this.ngram = new NgramKernels(launcher, scratch, kernels, step, products, held);
         this.experts = new ExpertKernels(launcher, scratch, kernels, types, products, activations, decodeExperts);
         this.expertPrompts = new ExpertPromptKernels(launcher, scratch, kernels, types, tiles, options);
-        this.misses = new MissKernels(launcher, ahead, kernels);
+        this.misses = new MissKernels(launcher, kernels);
+        this.copies = new BlobCopies(device, stream, launcher, kernels);
+        device.copyBy(copies);
     }
 
     MissKernels misses() {
         return misses;
+    }
+
+    BlobCopies copies() {
+        return copies;
     }
 
     /** @param layer one of those that the placement places */
@@ -165,13 +153,11 @@ final class CudaOps implements Ops, AutoCloseable {
 
     @Override
     public void pass(String key, Batch batch, Runnable body) {
-        ahead.forget();
         passes.run(key, List.of(batch), true, body);
     }
 
     @Override
     public void passes(String key, List<Batch> batches, Runnable body) {
-        ahead.forget();
         passes.run(key, batches, false, body);
     }
 
@@ -403,22 +389,6 @@ final class CudaOps implements Ops, AutoCloseable {
     }
 
     @Override
-    public void lookAhead(
-            ExpertLayer layer, RouterShape shape, Weight router, Tensor x, Tensor logits, Routing guess) {
-        CudaExpertLayer own = (CudaExpertLayer) layer;
-        ExpertPlacement placement = own.placement();
-        if (placement == null) {
-            return;
-        }
-        MissAhead pulled = placement.ahead(own.layer());
-        if (pulled != null && ahead.suits(shape, router, x.rows()) && !launcher.timing()) {
-            ahead.begin(pulled, shape, router, x, logits, guess);
-        } else if (placement.readsAhead()) {
-            Ops.super.lookAhead(layer, shape, router, x, logits, guess);
-        }
-    }
-
-    @Override
     public void allExperts(
             ExpertLayer layer, @Nullable SharedExpert shared, Tensor in, Routing routing, Tensor room, Residual into) {
         CudaExpertLayer own = (CudaExpertLayer) layer;
@@ -623,13 +593,11 @@ final class CudaOps implements Ops, AutoCloseable {
         passes.close();
         uploads.close();
         fetches.close();
+        device.copyBy(null);
+        copies.close();
         scratch.close();
         step.close();
         ropes.close();
         launcher.close();
-        beside.synchronize();
-        ahead.close();
-        launcherBeside.close();
-        beside.close();
     }
 }

@@ -17,11 +17,6 @@ final class CudaStream implements Stream {
         return new CudaStream(name, Driver.newStream());
     }
 
-    /** A stream whose kernels get the multiprocessors first. */
-    static CudaStream urgent(String name) {
-        return new CudaStream(name, Driver.newUrgentStream());
-    }
-
     long handle() {
         return handle;
     }

@@ -26,9 +26,7 @@ final class DecodeExperts {
     private final Kernel route;
     private final Kernel gateUp;
     private final Kernel down;
-    private final String arrivals;
 
-    /** @param arrivals names the scratch memory in which the blocks of a router count one another; branches of a pass need memory of their own */
     DecodeExperts(
             Launcher launcher,
             Scratch scratch,
@@ -36,9 +34,7 @@ final class DecodeExperts {
             StoredTypes types,
             DecodeForms forms,
             RowDecode row,
-            int sharedBytes,
-            String arrivals) {
-        this.arrivals = arrivals;
+            int sharedBytes) {
         this.launcher = launcher;
         this.scratch = scratch;
         this.types = types;
@@ -57,7 +53,7 @@ final class DecodeExperts {
     /** Norm, router product and choice; {@code in.scratch()} gets the normed rows where there is a norm. */
     void route(RouterShape shape, Weight router, NormedRows in, Tensor logits, Routing routing) {
         Tensor rows = in.rows();
-        long arrived = scratch.zeroed(arrivals, 4L * DecodeShapes.MOST_ROWS);
+        long arrivals = scratch.zeroed("arrivals at routers", 4L * DecodeShapes.MOST_ROWS);
         launcher.begin()
                 .address(router.address())
                 .address(router.rowBytes())
@@ -71,7 +67,7 @@ final class DecodeExperts {
                 .integer(shape.used())
                 .flag(shape.renormalise())
                 .real(shape.scale())
-                .address(arrived)
+                .address(arrivals)
                 .tensor(logits)
                 .tensor(in.scratch())
                 .address(routing.ids().address())

@@ -35,9 +35,6 @@ final class Driver {
     private static final int NON_BLOCKING = 1;
     private static final int DISABLE_TIMING = 2;
     private static final int CAPTURE_THREAD_LOCAL = 1;
-
-    /** Lower numbers come first; the driver takes the nearest that it has. */
-    private static final int HIGHEST_PRIORITY = -5;
     private static final int MAX_DYNAMIC_SHARED = 8;
     private static final int PREFERRED_SHARED_CARVEOUT = 9;
     private static final int MAX_SHARED_CARVEOUT = 100;
@@ -187,13 +184,6 @@ final class Driver {
     static long newStream() {
         CUstream_st stream = new CUstream_st();
         check(cudart.cuStreamCreate(stream, NON_BLOCKING), "cuStreamCreate");
-        return stream.address();
-    }
-
-    /** A stream of the highest priority there is. */
-    static long newUrgentStream() {
-        CUstream_st stream = new CUstream_st();
-        check(cudart.cuStreamCreateWithPriority(stream, NON_BLOCKING, HIGHEST_PRIORITY), "cuStreamCreateWithPriority");
         return stream.address();
     }
 

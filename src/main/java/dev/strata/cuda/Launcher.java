@@ -178,11 +178,6 @@ final class Launcher implements AutoCloseable {
         configuration.set(JAVA_INT, 48, wanted && canOverlap ? 1 : 0);
     }
 
-    /** Whether they may now. */
-    boolean overlaps() {
-        return configuration.get(JAVA_INT, 48) != 0;
-    }
-
     /** Times every kernel from now on, or none. */
     void time(@Nullable KernelTimes wanted) {
         times = wanted;

@@ -1,6 +1,5 @@
 package dev.strata.cuda;
 
-import dev.strata.device.ExpertLayout;
 import dev.strata.device.MissShare;
 import dev.strata.device.Residual;
 import dev.strata.device.Routing;
@@ -8,23 +7,18 @@ import dev.strata.device.Tensor;
 
 /** Launches the kernels of misses.cu: missed experts of a decode step are shared between card and processor. */
 final class MissKernels {
-    /** Blocks that pull one blob: with a few blobs enough reads are on their way to fill the link. */
-    private static final int BLOCKS_A_BLOB = 16;
-
-    /** Blobs that are pulled at the same time; most layers miss fewer, and blocks without one take time to begin and end. */
-    private static final int BLOBS_AT_ONCE = 4;
+    /** Enough reads on their way to fill the link, which no few multiprocessors have room for; most layers have nothing to pull and wait for these blocks only. */
+    private static final int PULLING_BLOCKS = 64;
 
     private final Launcher launcher;
-    private final MissesAhead ahead;
     private final Kernel share;
     private final Kernel pull;
     private final Kernel await;
     private final Kernel sum;
     private final Kernel add;
 
-    MissKernels(Launcher launcher, MissesAhead ahead, Kernels kernels) {
+    MissKernels(Launcher launcher, Kernels kernels) {
         this.launcher = launcher;
-        this.ahead = ahead;
         share = kernels.chained("share_misses", 0);
         pull = kernels.chained("pull_blobs", 0);
         await = kernels.chained("await_answer", 0);
@@ -45,10 +39,6 @@ final class MissKernels {
                             + " experts are too many to share: at most " + MissShare.MOST_PAIRS + " of "
                             + MissShare.MOST_EXPERTS);
         }
-        int guessed = ahead.join();
-        boolean overlaps = launcher.overlaps();
-        // Behind two branches: the launch that may begin early knows one kernel before it.
-        launcher.overlap(overlaps && guessed < 0);
         MissShare.Meeting meeting = share.meeting();
         launcher.begin()
                 .address(share.table().address())
@@ -65,7 +55,6 @@ final class MissKernels {
                 .address(share.spareAddress())
                 .address(share.spareStride())
                 .integer(share.spares())
-                .address(guessed == share.layer() ? share.guessed() : 0)
                 .integer(share.layout().experts())
                 .integer(share.layer())
                 .address(share.planned().address())
@@ -75,24 +64,15 @@ final class MissKernels {
                 .tensor(input)
                 .integer(input.columns())
                 .launch(this.share, 1, 256);
-        launcher.overlap(overlaps);
-        pull(share, pairs);
+        pull(share);
     }
 
-    /** A blob in the pieces that are pulled. */
-    static long pulledBytes(ExpertLayout layout) {
-        return (layout.blobBytes() + 15) & -16;
-    }
-
-    /** Missed blobs are at most as many as pairs. */
-    private void pull(MissShare share, int pairs) {
+    private void pull(MissShare share) {
         if (share.spares() == 0) {
             return;
         }
-        launcher.begin()
-                .address(share.pulls().address())
-                .address(pulledBytes(share.layout()))
-                .launch(pull, BLOCKS_A_BLOB, Math.min(BLOBS_AT_ONCE, Math.min(share.spares(), pairs)), 1, 512, 0);
+        long bytes = (share.layout().blobBytes() + 15) & -16;
+        launcher.begin().address(share.pulls().address()).address(bytes).launch(pull, PULLING_BLOCKS, 512);
     }
 
     /** Takes over what the host computed. */
@@ -101,7 +81,6 @@ final class MissKernels {
                 .integer(results.columns())
                 .tensor(results)
                 .launch(await, results.rows(), 256);
-        ahead.met();
     }
 
     /** The weighted sum over every row's experts, with what the host computed when it was asked. */
@@ -113,7 +92,6 @@ final class MissKernels {
                 .integer(out.columns())
                 .tensor(out)
                 .launch(sum, out.rows(), Math.ceilDiv(out.columns(), 256), 1, 256, 0);
-        ahead.met();
     }
 
     /** Adds the weighted sum of what the host computed to a residual that has the sum of the other experts. */
@@ -129,7 +107,6 @@ final class MissKernels {
                 .integer(inject == null ? 1 : inject.columns())
                 .tensor(into.rows())
                 .launch(add, rows, Math.ceilDiv(columns, 256), 1, 256, 0);
-        ahead.met();
     }
 
     /** Starts the arguments of a kernel that reads what the host answered. */

@@ -5,7 +5,6 @@ import dev.strata.device.Device;
 import dev.strata.device.ExpertGroups;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertPlacement;
-import dev.strata.device.MissAhead;
 import dev.strata.device.Routing;
 import dev.strata.device.Stream;
 import dev.strata.device.Tensor;
@@ -39,7 +38,7 @@ public final class DeferredPlacement implements ExpertPlacement, AutoCloseable {
     /**
      * Allocates a table of zeros.
      *
-     * @param readsAhead whether layers will guess what later ones choose
+     * @param readsAhead whether experts will be read from files
      */
     public static DeferredPlacement create(Device device, ArenaLayout layout, boolean readsAhead) {
         int widest = 1;
@@ -113,12 +112,7 @@ public final class DeferredPlacement implements ExpertPlacement, AutoCloseable {
 
     @Override
     public boolean readsAhead() {
-        return placement == null ? readsAhead : placement.readsAhead();
-    }
-
-    @Override
-    public @Nullable MissAhead ahead(int layer) {
-        return placement == null ? null : placement.ahead(layer);
+        return readsAhead;
     }
 
     @Override

@@ -4,7 +4,6 @@ import dev.strata.device.Buffer;
 import dev.strata.device.ExpertGroups;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertPlacement;
-import dev.strata.device.MissAhead;
 import dev.strata.device.MissShare;
 import dev.strata.device.Routing;
 import dev.strata.device.Stream;
@@ -153,7 +152,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
 
     @Override
     public int form() {
-        return SharedSteps.MODES * form + (sharing ? shared.mode() : 0);
+        return 2 * form + (sharing && shared.asks() ? 1 : 0);
     }
 
     /** Whether the missed experts of a pass of this many rows are shared out on the device. */
@@ -204,7 +203,10 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         }
         if (noted && ++sinceRound >= adaptation.every()) {
             sinceRound = 0;
-            adapt(stream);
+            // What the link brings step by step is followed without swaps, which would keep the link from bringing it.
+            if (!(shared.pulls() && allReached())) {
+                adapt(stream);
+            }
             judge.endRound();
             usage.decay(adaptation.decay());
         }
@@ -337,11 +339,6 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     @Override
     public boolean readsAhead() {
         return blobs.readsAhead();
-    }
-
-    @Override
-    public @Nullable MissAhead ahead(int layer) {
-        return sharing && served[layer] ? shared.ahead(layer) : null;
     }
 
     @Override

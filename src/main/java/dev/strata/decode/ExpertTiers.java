@@ -133,7 +133,7 @@ public final class ExpertTiers {
         SharedSteps shared = own(
                 owned,
                 SharedSteps.create(
-                        device, cache, table, memory.address() + pulledOffset, pulled, misses.ahead(), log, misses.tailSkip()));
+                        device, cache, table, memory.address() + pulledOffset, pulled, log, misses.tailSkip()));
         ExpertWorkers workers = null;
         Supplier<ExpertWorkers> wanted = misses.workers();
         if (wanted != null && source.arena() != null && cache.slots() < layout.totalExperts()) {

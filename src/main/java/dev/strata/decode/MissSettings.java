@@ -9,7 +9,6 @@ import org.jspecify.annotations.Nullable;
  * What happens with experts that a decode step needs and the cache does not have.
  *
  * @param pull whether the card copies them over the link once for a step; else its products read them in place
- * @param ahead whether the card pulls what the next layer will probably choose beside the work of this one
  * @param linkShare part of them that the card takes, 0 to 1; empty: by measured rates
  * @param balanced whether the split by rates is refined while running
  * @param promptRows passes of short prompts with fewer rows are shared with the processor; 0: none
@@ -18,7 +17,6 @@ import org.jspecify.annotations.Nullable;
  */
 public record MissSettings(
         boolean pull,
-        boolean ahead,
         OptionalDouble linkShare,
         boolean balanced,
         int promptRows,
@@ -26,7 +24,7 @@ public record MissSettings(
         @Nullable Supplier<ExpertWorkers> workers) {
     public MissSettings(
             boolean pull, OptionalDouble linkShare, boolean balanced, @Nullable Supplier<ExpertWorkers> workers) {
-        this(pull, true, linkShare, balanced, 0, 0, workers);
+        this(pull, linkShare, balanced, 0, 0, workers);
     }
 
     /** The card reads all misses over the link. */

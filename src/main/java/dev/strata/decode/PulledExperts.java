@@ -22,6 +22,10 @@ final class PulledExperts {
     private final int[] layers;
     private final int[] experts;
     private final Newcomers newcomers;
+    private final long[] from;
+    private final long[] to;
+    private final long[] bytes;
+    private int copies;
 
     /**
      * @param base where the spare slots start in {@code memory}
@@ -35,6 +39,9 @@ final class PulledExperts {
         layers = new int[spares];
         experts = new int[spares];
         newcomers = new Newcomers(spares);
+        from = new long[spares];
+        to = new long[spares];
+        bytes = new long[spares];
         Arrays.fill(layers, NONE);
     }
 
@@ -62,14 +69,17 @@ final class PulledExperts {
                 layers[place] = NONE;
             }
         }
+        copies = 0;
         newcomers.admit(cache, usage, minimumGain, (slot, layer, newcomer, place) -> {
             int gone = cache.expert(slot);
             cache.replace(slot, newcomer);
             cache.loading(slot);
-            long bytes = cache.layout().layout(layer).blobBytes();
-            device.copyOnDevice(memory, base + place * stride, cache.buffer(), cache.offset(slot), bytes, stream);
+            from[copies] = memory.address() + base + place * stride;
+            to[copies] = cache.buffer().address() + cache.offset(slot);
+            bytes[copies++] = cache.layout().layout(layer).blobBytes();
             cache.ready(slot);
             exchange.exchanged(layer, gone, newcomer);
         });
+        device.copyOnDevice(from, to, bytes, copies, stream);
     }
 }

@@ -7,7 +7,6 @@ import dev.strata.device.Device;
 import dev.strata.device.Event;
 import dev.strata.device.ExpertGroups;
 import dev.strata.device.ExpertWorkers;
-import dev.strata.device.MissAhead;
 import dev.strata.device.MissShare;
 import dev.strata.device.Stream;
 import dev.strata.expert.ArenaLayout;
@@ -28,18 +27,6 @@ final class SharedSteps implements AutoCloseable {
     /** Misses of a layer of which a link that takes part at all takes some. */
     private static final int MANY_MISSES = 8;
 
-    /** Numbers that {@link #mode} gives. */
-    static final int MODES = 4;
-
-    /** With fewer spare slots than these, misses need all of them. */
-    private static final int LEAST_GUESSING_SPARES = 12;
-
-    /** Guesses of a layer: a number of 16 bits for every expert. */
-    private static final long GUESSED_BYTES = 2L * MissShare.MOST_EXPERTS;
-
-    /** Most experts that are pulled ahead while the processor computes some: what the link brings beside attention, with less left to share. */
-    private static final int AHEAD_OF_MEETINGS = 1;
-
     private final Device device;
     private final ArenaLayout layout;
     private final SlotCache cache;
@@ -47,21 +34,18 @@ final class SharedSteps implements AutoCloseable {
     private final ResidencyTable planned;
     private final long spareAddress;
     private final int spares;
-    private final boolean guesses;
     private final Buffer pulls;
-    private final Buffer pulledAhead;
-    private final Buffer guessed;
     private final MissingTrend trend = new MissingTrend();
     private final UsageLog log;
     private final int tailSkip;
     private final Buffer state;
     private final List<AutoCloseable> owned;
-    private final @Nullable MissShare[][] layers;
+    private final @Nullable MissShare[] alone;
+    private final @Nullable MissShare[] meeting;
     private @Nullable Host host;
     private int[] split = {0};
     private boolean helped;
     private boolean asking;
-    private int ahead;
 
     private SharedSteps(
             Device device,
@@ -70,10 +54,7 @@ final class SharedSteps implements AutoCloseable {
             ResidencyTable planned,
             long spareAddress,
             int spares,
-            boolean guesses,
             Buffer pulls,
-            Buffer pulledAhead,
-            Buffer guessed,
             UsageLog log,
             int tailSkip,
             Buffer state,
@@ -85,15 +66,13 @@ final class SharedSteps implements AutoCloseable {
         this.planned = planned;
         this.spareAddress = spareAddress;
         this.spares = spares;
-        this.guesses = guesses;
         this.pulls = pulls;
-        this.pulledAhead = pulledAhead;
-        this.guessed = guessed;
         this.log = log;
         this.tailSkip = tailSkip;
         this.state = state;
         this.owned = owned;
-        layers = new MissShare[MODES][layout.layers()];
+        alone = new MissShare[layout.layers()];
+        meeting = new MissShare[layout.layers()];
     }
 
     /** The processor's side; it {@code always} takes its part when that was set, and the link takes one, too, if it {@code links}. */
@@ -112,7 +91,6 @@ final class SharedSteps implements AutoCloseable {
      *
      * @param spareAddress device memory for pulled blobs, which stays its owner's
      * @param spares how many it holds; 0: misses are read in place
-     * @param guesses whether experts may be pulled ahead
      * @param log what its kernels note the choices in
      * @param tailSkip rank from which on missed experts are left out; 0: none are
      */
@@ -122,15 +100,12 @@ final class SharedSteps implements AutoCloseable {
             ResidencyTable table,
             long spareAddress,
             int spares,
-            boolean guesses,
             UsageLog log,
             int tailSkip) {
         List<AutoCloseable> owned = new ArrayList<>();
         try {
             ResidencyTable planned = own(owned, ResidencyTable.create(device, cache.layout(), "planned experts"));
             Buffer pulls = own(owned, device.allocate(8L * (2 * spares + 1), "missed blobs"));
-            Buffer pulledAhead = own(owned, device.allocate(8L * (2 * spares + 1), "guessed blobs"));
-            Buffer guessed = own(owned, device.allocate(GUESSED_BYTES * cache.layout().layers(), "guessed experts"));
             Buffer state = own(owned, device.allocate(MissShare.STATE_BYTES, "meetings"));
             try (Stream stream = device.newStream("meetings")) {
                 device.fill(state, 0, MissShare.STATE_BYTES, 0, stream);
@@ -143,10 +118,7 @@ final class SharedSteps implements AutoCloseable {
                     planned,
                     spareAddress,
                     spares,
-                    guesses,
                     pulls,
-                    pulledAhead,
-                    guessed,
                     log,
                     tailSkip,
                     state,
@@ -233,9 +205,10 @@ final class SharedSteps implements AutoCloseable {
         return asking;
     }
 
-    /** Which kernels the running pass has, below {@link #MODES}. */
-    int mode() {
-        return (asking ? 1 : 0) + (ahead > 0 ? 2 : 0);
+    /** Whether the running pass pulls all that it misses or, where the processor helps, some of it. */
+    boolean pulls() {
+        Host now = host;
+        return spares > 0 && (now == null || now.links());
     }
 
     /** What the pool has done, null without one. */
@@ -268,7 +241,6 @@ final class SharedSteps implements AutoCloseable {
         Host now = host;
         boolean helps = now != null && (now.always() || trend.many());
         asking = now != null && (helps || !reached);
-        ahead = now != null && helps && now.links() && guesses && spares >= LEAST_GUESSING_SPARES ? AHEAD_OF_MEETINGS : 0;
         if (now != null && asking) {
             publish(now, helps, stream);
             now.pool().begin();
@@ -300,22 +272,9 @@ final class SharedSteps implements AutoCloseable {
         groups.answer(share);
     }
 
-    /** How the layer's guessed experts are pulled, null when they are not. */
-    @Nullable
-    MissAhead ahead(int layer) {
-        return ahead == 0
-                ? null
-                : new MissAhead(share(layer), missedSpares(), spares - missedSpares(), ahead, pulledAhead);
-    }
-
-    /** Spare slots of misses; the others are those of guesses. */
-    private int missedSpares() {
-        return ahead == 0 ? spares : spares / 2;
-    }
-
     private MissShare share(int layer) {
         Host now = asking ? host : null;
-        @Nullable MissShare[] kept = layers[mode()];
+        @Nullable MissShare[] kept = now == null ? alone : meeting;
         MissShare known = kept[layer];
         if (known == null) {
             known = new MissShare(
@@ -327,8 +286,7 @@ final class SharedSteps implements AutoCloseable {
                     cache.plan().bytes(),
                     spareAddress,
                     layout.maxStride(),
-                    missedSpares(),
-                    guessed.address() + layer * GUESSED_BYTES,
+                    spares,
                     pulls,
                     tailSkip,
                     log.address(layer),

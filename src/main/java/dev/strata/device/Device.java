@@ -50,6 +50,16 @@ public interface Device extends AutoCloseable {
 
     void copyOnDevice(Buffer source, long sourceOffset, Buffer target, long targetOffset, long bytes, Stream stream);
 
+    /**
+     * Queues several copies inside the device's memory, none of which overlaps another. Up to 15 bytes behind each may be copied as well.
+     *
+     * @param from device addresses
+     * @param to device addresses
+     * @param bytes sizes
+     * @param count copies
+     */
+    void copyOnDevice(long[] from, long[] to, long[] bytes, int count, Stream stream);
+
     void fill(Buffer target, long offset, long bytes, int value, Stream stream);
 
     /** Closes {@code memory} once {@code event} has happened, without blocking the caller. */

@@ -4,7 +4,7 @@ package dev.strata.device;
 public interface ExpertLayer {
     ExpertLayout layout();
 
-    /** Whether {@link Ops#lookAhead} helps: not all experts are at hand when they are needed. */
+    /** Whether {@link Ops#expect} helps: experts are read from files when they are needed. */
     default boolean readsAhead() {
         return false;
     }

@@ -1,7 +1,5 @@
 package dev.strata.device;
 
-import org.jspecify.annotations.Nullable;
-
 /**
  * Where the expert blobs of a model lie while passes run, and in which order products may read them. Implemented by the expert
  * tiers, called by a backend on the thread that issues the pass; layers are numbered as in {@link ExpertSource}. Once per pass:
@@ -91,11 +89,6 @@ public interface ExpertPlacement {
     /** Whether kernels of small passes find every expert in the device's memory. */
     default boolean resident() {
         return false;
-    }
-
-    /** How steps of the running pass pull what the layer will probably choose before it does; null when they do not. */
-    default @Nullable MissAhead ahead(int layer) {
-        return null;
     }
 
     /** Whether {@link #expect} does anything. */

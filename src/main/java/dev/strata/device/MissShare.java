@@ -13,7 +13,6 @@ import org.jspecify.annotations.Nullable;
  * @param spareAddress where missed blobs are pulled to
  * @param spareStride bytes from one spare slot to the next
  * @param spares spare slots, taken in turn over the layers of a pass; what a layer misses beyond them is read in place, all of it with 0
- * @param guessed address of one uint16 for every expert, which tell what was pulled ahead: one more than the spare slot, 0 for what was not
  * @param pulls scratch memory of 1 + 2 spares int64
  * @param tailSkip rank from which on missed experts are left out, 0: none are; the routing of their pairs is changed
  * @param notes address of memory that receives a note for every pair: the expert chosen and, {@value #NOTED_EXPERT_BITS} bits higher, one more than the
@@ -32,7 +31,6 @@ public record MissShare(
         long spareAddress,
         long spareStride,
         int spares,
-        long guessed,
         Buffer pulls,
         int tailSkip,
         long notes,

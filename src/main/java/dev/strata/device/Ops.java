@@ -226,22 +226,6 @@ public interface Ops {
     /** Tells that the next product of {@code layer} will probably use the experts of the first {@code rows} rows of {@code guess}. */
     default void expect(ExpertLayer layer, Routing guess, int rows) {}
 
-    /**
-     * Guesses what a later layer will choose and brings it nearer, as far as that layer's experts are not at hand.
-     *
-     * @param layer the later layer's experts
-     * @param router its router
-     * @param x what the layer that runs now reads
-     * @param logits room for [rows, experts]
-     * @param guess receives the choice
-     */
-    default void lookAhead(
-            ExpertLayer layer, RouterShape shape, Weight router, Tensor x, Tensor logits, Routing guess) {
-        matmul(router, x, logits);
-        route(shape, logits, guess);
-        expect(layer, guess, x.rows());
-    }
-
     /** out[r] = sum over the row's experts of weight * down(silu(gate x) * (up x)). */
     void experts(ExpertLayer layer, Tensor in, Routing routing, Tensor out);
 

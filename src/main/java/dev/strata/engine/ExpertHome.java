@@ -265,8 +265,7 @@ final class ExpertHome implements AutoCloseable {
         ArenaLayout layout = source.arenaLayout();
         ExpertProfile profile = ExpertSources.profile(options.tiers(), layout);
         PinnedRanges pinned = pins.of(source);
-        DeferredPlacement deferred = DeferredPlacement.create(
-                device, layout, source.readsAhead() || TierSettings.looksAhead(options.variables()));
+        DeferredPlacement deferred = DeferredPlacement.create(device, layout, source.readsAhead());
         ExpertHome home = new ExpertHome(
                 source, owned ? source : null, pinned, deferred, options.tiers().profileSave());
         PlacementSettings settings = TierSettings.placement(options);

@@ -87,7 +87,6 @@ final class TierSettings {
                 || !Backends.whyNoCpu().isEmpty();
         return new MissSettings(
                 variables.flag(Variable.LINK_PULL),
-                looksAhead(variables),
                 linkShare,
                 variables.flag(Variable.PCIE_BALANCE),
                 variables.flag(Variable.PREFILL_CPU_SHARE)
@@ -95,12 +94,6 @@ final class TierSettings {
                         : 0,
                 tailSkip(options),
                 cardOnly ? null : () -> Backends.workers(options));
-    }
-
-    /** Whether steps that find experts in RAM guess what the next layer needs. */
-    static boolean looksAhead(Variables variables) {
-        return variables.flag(Variable.LINK_PULL)
-                && (!variables.isSet(Variable.LOOKAHEAD) || variables.flag(Variable.LOOKAHEAD));
     }
 
     /** Rank from which on steps leave out missed experts; what the cache holds must not change deterministic answers. */

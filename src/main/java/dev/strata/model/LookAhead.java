@@ -43,7 +43,9 @@ final class LookAhead {
     /** Tells the next layer's experts what they will probably be asked for; {@code x} is what this layer's router reads. */
     void guess(Tensor x) {
         if (x.rows() <= MOST_ROWS) {
-            ops.lookAhead(layer, shape, router, x, logits.rows(x.rows()), guess);
+            ops.matmul(router, x, logits.rows(x.rows()));
+            ops.route(shape, logits.rows(x.rows()), guess);
+            ops.expect(layer, guess, x.rows());
         }
     }
 }

@@ -71,7 +71,7 @@ class MissKernelsTest {
                 device.copyToDevice(host.asSlice(0, 12), routing.ids(), 0, stream);
                 stream.synchronize();
                 MissShare share = new MissShare(
-                        0, layout, table, plan, blobs.address(), bytes, spare.address(), bytes, 3, 0, pulls, 0,
+                        0, layout, table, plan, blobs.address(), bytes, spare.address(), bytes, 3, pulls, 0,
                         notes.address(), 6, state, null);
                 MissKernels kernels = ((CudaOps) backend.ops()).misses();
                 for (int[] slots : new int[][] {{0, 1}, {2, 0}}) {
@@ -87,6 +87,38 @@ class MissKernelsTest {
                 assertEquals(0x14, all[0]);
                 assertEquals(0x14, all[2 * bytes - 1], "of the first pass");
                 assertEquals(0x11, all[3 * bytes - 1]);
+            }
+        }
+    }
+
+    /** More copies than one launch takes, of 16 and of 20 bytes, the other way round. */
+    @Test
+    void manyBlobsAreCopiedAtOnce() {
+        int count = 300;
+        try (CudaBackend backend = Cards.open(CudaOptions.defaults().withVramLimit(1L << 28));
+                Arena arena = Arena.ofConfined();
+                Stream stream = backend.device().newStream("test");
+                Buffer source = backend.device().allocate(32L * count, "source");
+                Buffer target = backend.device().allocate(32L * count, "target")) {
+            MemorySegment host = arena.allocate(32L * count, 64);
+            for (int i = 0; i < count; i++) {
+                host.asSlice(32L * i, 32).fill((byte) i);
+            }
+            backend.device().copyToDevice(host, source, 0, stream);
+            stream.synchronize();
+            long[] from = new long[count];
+            long[] to = new long[count];
+            long[] bytes = new long[count];
+            for (int i = 0; i < count; i++) {
+                from[i] = source.address() + 32L * i;
+                to[i] = target.address() + 32L * (count - 1 - i);
+                bytes[i] = i % 2 == 0 ? 16 : 20;
+            }
+            ((CudaOps) backend.ops()).copies().run(from, to, bytes, count);
+            MemorySegment found = read(backend, target, 8 * count, host);
+            for (int i = 0; i < count; i++) {
+                assertEquals((byte) i, found.get(ValueLayout.JAVA_BYTE, 32L * (count - 1 - i)));
+                assertEquals((byte) i, found.get(ValueLayout.JAVA_BYTE, 32L * (count - 1 - i) + bytes[i] - 1));
             }
         }
     }
@@ -127,7 +159,6 @@ class MissKernelsTest {
                                         plan,
                                         CACHE,
                                         1000,
-                                        0,
                                         0,
                                         0,
                                         0,

@@ -195,7 +195,6 @@ class PlacedExpertsTest {
         float[][] resident = resident(folder, options(), model -> shortPrompt(model, folder));
         MissSettings misses = new MissSettings(
                 true,
-                true,
                 OptionalDouble.of(1),
                 false,
                 1000,
@@ -383,7 +382,7 @@ class PlacedExpertsTest {
             BiFunction<Model, DevicePlacement, float[][]> use) {
         ArenaLayout layout = source.arenaLayout();
         try (PinnedRanges pinned = pin(backend, source, PinSetting.parse(setting.pin()));
-                DeferredPlacement deferred = DeferredPlacement.create(backend.device(), layout, true);
+                DeferredPlacement deferred = DeferredPlacement.create(backend.device(), layout);
                 Model model = ModelLoader.load(files, backend, ROOM, deferred, null);
                 DevicePlacement placement = ExpertTiers.place(
                         backend.device(), source, pinned, ExpertProfile.even(layout), setting.placement(), misses)) {

@@ -342,7 +342,7 @@ class SharedStepsTest {
                     pinned,
                     ExpertProfile.even(MODEL),
                     settings,
-                    new MissSettings(slots != 6, slots != 100, share, true, 32, 0, () -> workers));
+                    new MissSettings(slots != 6, share, true, 32, 0, () -> workers));
             pass = new FakePass(device, placement, MODEL.layers(), USED, 64);
         }
 

@@ -396,6 +396,20 @@ public final class FakeDevice implements Device {
     }
 
     @Override
+    public void copyOnDevice(long[] from, long[] to, long[] bytes, int count, Stream stream) {
+        for (int i = 0; i < count; i++) {
+            MemorySegment source = MemorySegment.ofAddress(from[i]).reinterpret(bytes[i]);
+            MemorySegment target = MemorySegment.ofAddress(to[i]).reinterpret(bytes[i]);
+            queue(
+                    FakeCall.Kind.COPY_ON_DEVICE,
+                    (FakeStream) stream,
+                    bytes[i],
+                    "copy on the device",
+                    () -> target.copyFrom(source));
+        }
+    }
+
+    @Override
     public void fill(Buffer target, long offset, long bytes, int value, Stream stream) {
         MemorySegment to = ((FakeBuffer) target).contents().asSlice(offset, bytes);
         queue(FakeCall.Kind.FILL, (FakeStream) stream, bytes, "fill", () -> to.fill((byte) value));
