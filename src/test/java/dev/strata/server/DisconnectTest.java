@@ -5,14 +5,18 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.strata.api.Delta;
 import dev.strata.api.FinishReason;
 import dev.strata.api.GenerateRequest;
 import dev.strata.api.Prompt;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A client that goes away stops its own answer, and nobody else's. */
 final class DisconnectTest {
@@ -107,6 +111,35 @@ final class DisconnectTest {
             client.readUntil(": accepted\n\n");
             // Reads nothing any more.
             assertNotNull(engine.cancellations.poll(20, TimeUnit.SECONDS));
+        }
+    }
+
+    /** Nothing is being made any more; the end of a stream or a whole answer waits in the server. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void whoLeavesAnEndedAnswerUnreadIsDropped(boolean stream) throws Exception {
+        String big = "x".repeat(1_000_000);
+        FakeInferenceService engine = new FakeInferenceService(output -> {
+            for (int i = 0; i < 20; i++) {
+                output.later(new Delta.Content(0, big, List.of()));
+            }
+            output.finish(FinishReason.STOP);
+        });
+        try (TestServer server = TestServer.start(
+                        engine,
+                        options -> options.withLimits(options.limits().with(limits -> {
+                            limits.slowReader = Duration.ofMillis(200);
+                            limits.bodyTime = Duration.ofMillis(100);
+                        })));
+                RawClient client = new RawClient(server.server.port())) {
+            client.post("/v1/chat/completions", chat("a", stream));
+            assertNotNull(engine.requests.poll(20, TimeUnit.SECONDS));
+            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+            String connections;
+            do {
+                connections = server.get("/metrics").body().replaceAll("(?s).*\nstrata_http_connections ([^\n]*).*", "$1");
+            } while (!connections.equals("1.0") && System.nanoTime() < end);
+            assertEquals("1.0", connections, "the one that asks");
         }
     }
 

@@ -12,8 +12,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Closes connections that take too long over a request: headers that trickle in, bodies that stall, kept-alive connections without a request. While an answer
- * is being made or streamed no clock runs. One half sits before the codec and sees raw bytes, the other after it and sees messages; both live on the event
+ * Closes connections that take too long over a request: headers that trickle in, bodies that stall, kept-alive connections without a request; and those that
+ * leave their socket full. While an answer is being made or streamed no other clock runs. One half sits before the codec and sees raw bytes, the other after it and sees messages; both live on the event
  * loop.
  *
  * <p>Deadlines are only noted. One timer looks at them, at least as often as the shortest of the limits, so that a request costs the event loop none of its
@@ -26,6 +26,8 @@ final class RequestClock {
     /** The longest time between two looks, in nanoseconds: shorter than any limit, so that no deadline comes before the next look. */
     private final long period;
 
+    private final long slowReader;
+    private final UnreadBytes unread = new UnreadBytes();
     private Runnable settle = () -> {};
     private @Nullable ScheduledFuture<?> look;
     /** In the event loop's nanoseconds, or {@link #NEVER}. */
@@ -39,6 +41,7 @@ final class RequestClock {
         this.period = Math.min(
                 limits.headerTime().toNanos(),
                 Math.min(limits.bodyTime().toNanos(), limits.idleTime().toNanos()));
+        this.slowReader = limits.slowReader().toNanos();
     }
 
     /** Called before bytes or the time are looked at: an answer may have ended without the event loop. */
@@ -123,7 +126,8 @@ final class RequestClock {
 
     private void look(ChannelHandlerContext context) {
         settle.run();
-        if (deadline != NEVER && now(context) >= deadline) {
+        long now = now(context);
+        if (now >= deadline || unread.nanos(context.channel(), now) >= slowReader) {
             ChannelFuture _ = context.channel().close();
         } else {
             lookLater(context);
