@@ -52,6 +52,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private final List<AutoCloseable> owned;
     private ChoiceListener listener = (layer, expert) -> {};
     private Runnable stepEnded = () -> {};
+    private final long[] blobBytes;
     private boolean[] complete;
     private boolean[] served;
     private boolean resident;
@@ -91,6 +92,8 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         lendsMemory = parts.settings().loan() != null;
         chunk = parts.chunk();
         owned = parts.owned();
+        blobBytes = new long[layout.layers()];
+        Arrays.setAll(blobBytes, layer -> layout.layout(layer).blobBytes());
         complete = new boolean[layout.layers()];
         served = new boolean[layout.layers()];
         refreshTable();
@@ -244,7 +247,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private void chosen(int layer, int expert, int spare) {
         listener.chosen(layer, expert);
         boolean hit = cache.isResident(layer, expert);
-        long bytes = layout.layout(layer).blobBytes();
+        long bytes = blobBytes[layer];
         if (!hit && !usage.inStep(layer, expert)) {
             missedOnDrive += blobs.hostAddress(layer, expert) == 0 ? bytes : 0;
         }
