@@ -39,9 +39,10 @@ float factor(const uint8_t* run, int lanes, int lane, int half, float unit) {
 
 template <int BITS, Factors FACTORS>
 void decode(const int8_t* values, float unit, const uint8_t* factors, const uint8_t* codes, int lanes, int lane, float* dst) {
-    for (int i = 0; i < RUN_INPUTS; i++) {
-        const uint8_t* block = codes + i / 32 * BITS * 4 * lanes;
-        dst[i] = factor<FACTORS>(factors, lanes, lane, i / 16, unit) * float(values[code<BITS>(block, lanes, lane, i % 32)]);
+    for (int half = 0; half < RUN_INPUTS / 16; half++) {
+        const uint8_t* block = codes + half / 2 * BITS * 4 * lanes;
+        const float scale = factor<FACTORS>(factors, lanes, lane, half, unit);
+        for (int i = 0; i < 16; i++) *dst++ = scale * float(values[code<BITS>(block, lanes, lane, half % 2 * 16 + i)]);
     }
 }
 
