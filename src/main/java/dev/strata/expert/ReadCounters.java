@@ -222,6 +222,8 @@ public final class ReadCounters {
         figures.put("file_queue_depth", deepest);
         figures.put("file_queue_depth_mean", now.depth());
         figures.put("file_bytes_per_second", now.rate());
+        figures.put("file_busy_seconds", now.busyNanos() / 1e9);
+        figures.put("file_full_queue_seconds", now.fullNanos() / 1e9);
         figures.put("file_wait_seconds", waitedNanos / 1e9);
         figures.put("file_retries", retries);
         return figures;
