@@ -130,7 +130,8 @@ final class StreamIssuer implements AutoCloseable {
         done = 0;
         place = -1;
         following = null;
-        draining = leftOver | dropOthers(next);
+        boolean dropped = dropOthers(next);
+        draining = leftOver || dropped;
         leftOver = false;
         cancelled = false;
         failure = null;
