@@ -83,6 +83,7 @@ final class Places {
                 facts.put("n_prompt_tokens_cache", sequence.reused);
                 facts.put("n_prompt_tokens_processed", sequence.readTokens);
                 facts.put("n_decoded", sequence.generated());
+                facts.put("n_remain", Math.max(0, sequence.mostTokens - sequence.generated()));
             }
             all.add(facts);
         }

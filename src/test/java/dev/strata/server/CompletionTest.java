@@ -197,7 +197,8 @@ final class CompletionTest {
             assertEquals(4096, props.at("/default_generation_settings/n_ctx").asInt(), props.toString());
             assertEquals(1, props.get("total_slots").asInt());
             assertEquals(
-                    "[{\"id\":0,\"n_ctx\":4096,\"is_processing\":false}]",
+                    "[{\"id\":0,\"id_task\":-1,\"n_ctx\":4096,\"is_processing\":false,"
+                            + "\"next_token\":[{\"has_next_token\":false,\"n_remain\":-1,\"n_decoded\":0}]}]",
                     server.get("/slots").body());
             engine.facts = java.util.Map.of("sampling", java.util.Map.of("top_k", 20));
             assertEquals(
@@ -205,10 +206,16 @@ final class CompletionTest {
                     TestServer.json(server.get("/props"))
                             .at("/default_generation_settings/params/top_k")
                             .asInt());
-            engine.facts =
-                    java.util.Map.of("slots", List.of(java.util.Map.of("tokens", 5), java.util.Map.of("tokens", 6)));
+            engine.facts = java.util.Map.of(
+                    "slots",
+                    List.of(
+                            java.util.Map.of("tokens", 5),
+                            java.util.Map.of("tokens", 6, "is_processing", true, "n_decoded", 7, "n_remain", 8)));
+            JsonNode second = TestServer.json(server.get("/slots")).get(1);
+            assertEquals(6, second.get("tokens").asInt());
             assertEquals(
-                    6, TestServer.json(server.get("/slots")).at("/1/tokens").asInt());
+                    "[{\"has_next_token\":true,\"n_remain\":8,\"n_decoded\":7}]",
+                    second.get("next_token").toString());
             assertEquals(
                     "slot_files_off",
                     TestServer.json(server.post("/slots/0?action=save", "{\"filename\":\"a.bin\"}"))

@@ -10,9 +10,13 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** {@code /props} and {@code /slots} in the shape known from llama.cpp, for the tools that ask for them. */
 public final class LlamaStatus {
+    /** {@code id_task} of a slot that is idle. */
+    private static final int NO_TASK = -1;
+
     private final InferenceService service;
     private final String version;
 
@@ -25,7 +29,19 @@ public final class LlamaStatus {
         ModelInfo model = service.model();
         return Json.object(
                 "default_generation_settings",
-                Json.object("n_ctx", model.contextLength(), "params", sampling()),
+                Json.object(
+                        "id",
+                        0,
+                        "id_task",
+                        NO_TASK,
+                        "n_ctx",
+                        model.contextLength(),
+                        "is_processing",
+                        false,
+                        "params",
+                        sampling(),
+                        "next_token",
+                        nextToken(false, Map.of())),
                 "total_slots",
                 slotFacts().size(),
                 "model_alias",
@@ -40,13 +56,36 @@ public final class LlamaStatus {
                 model.endText(),
                 "modalities",
                 Json.object("vision", false, "audio", false),
+                "endpoint_slots",
+                true,
+                "endpoint_metrics",
+                true,
+                "endpoint_props",
+                false,
+                "is_sleeping",
+                false,
                 "build_info",
                 "strata-" + version);
     }
 
-    /** What holds for requests that do not say; nothing for an engine that does not tell. */
+    /** What holds for requests that do not say; of the sampling nothing for an engine that does not tell. */
     private Object sampling() {
-        return service.status().get("sampling") instanceof Map<?, ?> values ? values : Map.of();
+        Map<String, @Nullable Object> params = Json.object("n_predict", -1, "seed", -1, "ignore_eos", false);
+        if (service.status().get("sampling") instanceof Map<?, ?> values) {
+            values.forEach((key, value) -> params.put(String.valueOf(key), value));
+        }
+        return params;
+    }
+
+    /** How far a slot is with its answer, as one entry of a list. */
+    private static Object nextToken(boolean processing, Map<?, ?> facts) {
+        return List.of(Json.object(
+                "has_next_token",
+                processing,
+                "n_remain",
+                facts.get("n_remain") instanceof Number left ? left : -1,
+                "n_decoded",
+                facts.get("n_decoded") instanceof Number done ? done : 0));
     }
 
     /** What the engine tells of its slots; for an engine that tells nothing, one that is busy or not. */
@@ -55,9 +94,11 @@ public final class LlamaStatus {
         for (Map<?, ?> facts : slotFacts()) {
             Map<String, Object> slot = new LinkedHashMap<>();
             slot.put("id", slots.size());
+            slot.put("id_task", NO_TASK);
             slot.put("n_ctx", service.model().contextLength());
             slot.put("is_processing", service.running() > slots.size());
             facts.forEach((key, value) -> slot.put(String.valueOf(key), value));
+            slot.put("next_token", nextToken(Boolean.TRUE.equals(slot.get("is_processing")), facts));
             slots.add(slot);
         }
         return slots;
