@@ -57,6 +57,11 @@ final class PcieShare {
         return share;
     }
 
+    /** Nanoseconds in which the link alone brings an expert, as measured at the start; 1 where the split was set. */
+    double linkNanos() {
+        return linkAlone;
+    }
+
     /** Whether the split was set, not measured. */
     boolean isFixed() {
         return fixed;

@@ -43,8 +43,9 @@ final class SharedSteps implements AutoCloseable {
     private final @Nullable MissShare[] alone;
     private final @Nullable MissShare[] meeting;
     private @Nullable Host host;
-    private int[] split = {0};
+    private int[] split = new int[MANY_MISSES + 1];
     private boolean helped;
+    private boolean published;
     private boolean asking;
 
     private SharedSteps(
@@ -83,6 +84,7 @@ final class SharedSteps implements AutoCloseable {
             Event copied,
             AtomicReference<int @Nullable []> fresh,
             boolean always,
+            double linkNanos,
             boolean links,
             MissShare.Meeting meeting) {}
 
@@ -163,6 +165,7 @@ final class SharedSteps implements AutoCloseable {
                     copied,
                     fresh,
                     share.isFixed(),
+                    share.linkNanos(),
                     share.processor(MANY_MISSES) < MANY_MISSES,
                     new MissShare.Meeting(shares, PcieShare.MOST_MISSES, question, answer));
             pool.start();
@@ -229,7 +232,10 @@ final class SharedSteps implements AutoCloseable {
      * @param experts missed experts of a layer, the mean
      */
     void missed(double experts) {
-        trend.missed(experts);
+        Host now = host;
+        if (now != null) {
+            trend.missed(experts * now.linkNanos());
+        }
     }
 
     /**
@@ -239,9 +245,19 @@ final class SharedSteps implements AutoCloseable {
      */
     void begin(boolean reached, Stream stream) {
         Host now = host;
-        boolean helps = now != null && (now.always() || trend.many());
-        asking = now != null && (helps || !reached);
-        if (now != null && asking) {
+        if (now == null) {
+            return;
+        }
+        int[] fresh = now.fresh().getAndSet(null);
+        if (fresh != null) {
+            split = fresh;
+            published = false;
+        }
+        boolean helps = now.always() || split[MANY_MISSES] > 0 && trend.many();
+        published &= helps == helped;
+        helped = helps;
+        asking = helps || !reached;
+        if (asking) {
             publish(now, helps, stream);
             now.pool().begin();
         }
@@ -249,14 +265,10 @@ final class SharedSteps implements AutoCloseable {
 
     /** Brings the split to the device when it has changed. */
     private void publish(Host now, boolean helps, Stream stream) {
-        int[] fresh = now.fresh().getAndSet(null);
-        if (fresh != null) {
-            split = fresh;
-        }
-        if (fresh == null && helps == helped) {
+        if (published) {
             return;
         }
-        helped = helps;
+        published = true;
         now.copied().synchronize();
         for (int i = 0; i < split.length; i++) {
             now.sharesImage().host().setAtIndex(JAVA_SHORT, i, (short) (helps ? split[i] : 0));

@@ -11,19 +11,19 @@ class MissingTrendTest {
     void helpIsForStepsThatMissMany() {
         MissingTrend trend = new MissingTrend();
         for (int step = 0; step < 100; step++) {
-            trend.missed(step % 2 == 0 ? 1.8 : 0.2);
-            assertFalse(trend.many(), "1 of a layer, every other step many");
+            trend.missed(step % 2 == 0 ? 95_000 : 10_000);
+            assertFalse(trend.many(), "52 us a layer, every other step many");
         }
         for (int step = 0; step < 10; step++) {
-            trend.missed(8);
+            trend.missed(400_000);
         }
         assertTrue(trend.many());
         for (int step = 0; step < 40; step++) {
-            trend.missed(1.1);
+            trend.missed(58_000);
         }
         assertTrue(trend.many(), "what has begun goes on a little below");
         for (int step = 0; step < 40; step++) {
-            trend.missed(0.6);
+            trend.missed(30_000);
         }
         assertFalse(trend.many());
     }

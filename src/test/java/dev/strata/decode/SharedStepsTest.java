@@ -97,6 +97,20 @@ class SharedStepsTest {
         }
     }
 
+    @ParameterizedTest
+    @CsvSource({"225, 5, false", "225, 3, true"})
+    void theProcessorIsAskedForWhatTheLinkCannotReach(int slots, int pinnedLayers, boolean asked) {
+        SplittableRandom random = new SplittableRandom(slots);
+        try (World world = new World(slots, pinnedLayers, -1)) {
+            for (int step = 0; step < 30; step++) {
+                world.pass.run(1, random);
+            }
+            assertEquals(asked, world.placement.sharesProcessor());
+            assertTrue(world.placement.totals().missedOnce() > 0);
+            assertEquals(List.of(), world.pass.wrong());
+        }
+    }
+
     @Test
     void residentExpertsNeedNoMeeting() {
         try (World world = new World(240, 0, 0)) {
