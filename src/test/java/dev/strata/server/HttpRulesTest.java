@@ -5,12 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.strata.api.ApiError;
+import dev.strata.api.FinishReason;
 import dev.strata.api.InferenceService;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** Statuses and headers: what HTTP itself asks of the server. */
@@ -88,6 +90,33 @@ final class HttpRulesTest {
                     assertTrue(answer.startsWith("HTTP/1.1 " + one[2]) && answer.contains(one[3]), answer);
                 }
             }
+        }
+    }
+
+    /** What a later request hears before its turn would stand in the middle of the answer before it. */
+    @Test
+    void nothingOfALaterRequestIsWrittenIntoAStream() throws Exception {
+        CountDownLatch go = new CountDownLatch(1);
+        FakeInferenceService engine = new FakeInferenceService(output -> {
+            output.content("first");
+            assertTrue(go.await(20, TimeUnit.SECONDS));
+            output.content("second");
+            output.finish(FinishReason.STOP);
+        });
+        try (TestServer server = TestServer.start(engine);
+                RawClient client = new RawClient(server.server.port())) {
+            String body = "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}],\"stream\":true}";
+            client.post("/v1/chat/completions", body);
+            client.readUntil("first");
+            client.send("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: "
+                    + "100-continue\r\nContent-Length: " + body.length() + "\r\n\r\n" + body);
+            // Both requests are there as soon as this one, which comes later, is answered.
+            assertEquals(200, server.get("/health").statusCode());
+            go.countDown();
+            String rest = client.readUntil("[DONE]");
+            assertTrue(rest.contains("second"), rest);
+            assertFalse(rest.contains("HTTP/1.1 "), rest);
+            assertTrue(client.readUntil("[DONE]").contains("HTTP/1.1 200 "));
         }
     }
 

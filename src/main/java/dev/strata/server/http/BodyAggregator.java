@@ -17,6 +17,7 @@ import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.ssl.SslHandler;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,12 +27,20 @@ import org.jspecify.annotations.Nullable;
 final class BodyAggregator extends HttpObjectAggregator {
     private static final int LINGER_SECONDS = 5;
 
-    BodyAggregator(int maxBytes) {
+    private final BooleanSupplier answering;
+
+    /** @param answering whether the answer to an earlier request is on its way, into which nothing may be written */
+    BodyAggregator(int maxBytes, BooleanSupplier answering) {
         super(maxBytes);
+        this.answering = answering;
     }
 
     @Override
     protected void handleOversizedMessage(ChannelHandlerContext context, HttpMessage oversized) {
+        if (answering.getAsBoolean()) {
+            ChannelFuture _ = context.close();
+            return;
+        }
         FullHttpResponse response = refusal(HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE);
         response.headers().set(HttpHeaderNames.CONNECTION, "close");
         context.writeAndFlush(response).addListener(_ -> closeSoon(context));
@@ -41,6 +50,11 @@ final class BodyAggregator extends HttpObjectAggregator {
     @Override
     protected @Nullable Object newContinueResponse(HttpMessage start, int maxBytes, ChannelPipeline pipeline) {
         Object answer = super.newContinueResponse(start, maxBytes, pipeline);
+        if (answer instanceof FullHttpResponse response && answering.getAsBoolean()) {
+            // It would stand in the middle of that answer. A client that hears nothing sends its body after a while.
+            response.release();
+            return null;
+        }
         if (answer instanceof FullHttpResponse response
                 && response.status().codeClass() == HttpStatusClass.CLIENT_ERROR) {
             response.release();

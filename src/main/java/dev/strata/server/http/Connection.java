@@ -57,6 +57,11 @@ final class Connection extends SimpleChannelInboundHandler<FullHttpRequest> {
         }
     }
 
+    /** Whether an answer has not ended. Called on the event loop. */
+    boolean isAnswering() {
+        return current != null && !current.isOver();
+    }
+
     /** Takes note of an answer that ended beside the pipeline, whose thread wakes the event loop only where it must. Runs on the event loop. */
     void settle(ChannelHandlerContext context) {
         if (current != null && current.isOver()) {

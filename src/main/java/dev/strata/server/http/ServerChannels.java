@@ -39,6 +39,7 @@ public final class ServerChannels extends ChannelInitializer<Channel> {
             channel.pipeline().addLast(handler);
         }
         RequestClock clock = new RequestClock(limits);
+        Connection connection = new Connection(dispatcher, clock);
         channel.pipeline()
                 .addLast(
                         clock.bytes(),
@@ -49,7 +50,7 @@ public final class ServerChannels extends ChannelInitializer<Channel> {
                                 .setMaxChunkSize(MAX_CHUNK)),
                         new HttpResponseEncoder(),
                         clock.messages(),
-                        new BodyAggregator(limits.bodyBytes()),
-                        new Connection(dispatcher, clock));
+                        new BodyAggregator(limits.bodyBytes(), connection::isAnswering),
+                        connection);
     }
 }
