@@ -118,7 +118,7 @@ public enum Variable {
             new Values.Whole(1, 32_768),
             "1024",
             "tokens in one pass from which on every expert without a slot is streamed; smaller passes fetch what they need"),
-    PREFILL_TIMING("STRATA_PREFILL_TIMING", new Values.Flag(), "0", "log where the time of streamed passes went"),
+    PREFILL_TIMING("STRATA_PREFILL_TIMING", new Values.Flag(), "0", "log where the time of prompts went"),
     RESIDENT_REMOTE(
             "STRATA_RESIDENT_REMOTE",
             new Values.Flag(),

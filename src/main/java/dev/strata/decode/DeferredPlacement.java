@@ -7,7 +7,6 @@ import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertPlacement;
 import dev.strata.device.Routing;
 import dev.strata.device.Stream;
-import dev.strata.device.Tensor;
 import dev.strata.expert.ArenaLayout;
 import org.jspecify.annotations.Nullable;
 
@@ -17,14 +16,12 @@ import org.jspecify.annotations.Nullable;
  * to grow before the rest is shared out.
  */
 public final class DeferredPlacement implements ExpertPlacement, AutoCloseable {
-    private final Device device;
     private final ArenaLayout layout;
     private final boolean readsAhead;
     private @Nullable Buffer nowhere;
     private @Nullable DevicePlacement placement;
 
-    private DeferredPlacement(Device device, ArenaLayout layout, Buffer nowhere, boolean readsAhead) {
-        this.device = device;
+    private DeferredPlacement(ArenaLayout layout, Buffer nowhere, boolean readsAhead) {
         this.layout = layout;
         this.readsAhead = readsAhead;
         this.nowhere = nowhere;
@@ -53,7 +50,7 @@ public final class DeferredPlacement implements ExpertPlacement, AutoCloseable {
             nowhere.close();
             throw failed;
         }
-        return new DeferredPlacement(device, layout, nowhere, readsAhead);
+        return new DeferredPlacement(layout, nowhere, readsAhead);
     }
 
     /** Experts have their places from now on. Between passes; the placement stays its maker's. */

@@ -64,6 +64,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private boolean more;
     private @Nullable Stream lastStream;
     private int passRows;
+    private long passBegun;
     private int smallPasses;
     private int sinceRound;
     private long swapped;
@@ -194,6 +195,10 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
             sharing = false;
             streamed.begin(more, stream);
             return;
+        }
+        if (timed && fetching()) {
+            passBegun = System.nanoTime();
+            fetched.figures().clear();
         }
         usage.beginStep();
         log.clear(stream);
@@ -381,8 +386,23 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
                 prompts.end(stream);
             }
             log.collect(passRows, stream);
+            if (timed && fetching()) {
+                stream.synchronize();
+                LOG.info("{}", fetchFigures().text(passRows, (System.nanoTime() - passBegun) / 1e6));
+            }
         }
         more = false;
+    }
+
+    /** What the last short prompt's pass fetched, which has been waited for. */
+    FetchFigures fetchFigures() {
+        fetched.took();
+        return fetched.figures();
+    }
+
+    /** Whether the running pass is a short prompt's that misses experts. */
+    private boolean fetching() {
+        return passRows > UsageLog.ROWS && !resident;
     }
 
     @Override

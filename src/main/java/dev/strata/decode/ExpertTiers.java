@@ -49,6 +49,9 @@ public final class ExpertTiers {
     /** Shortest ring that is worth borrowing. */
     static final int LEAST_RING = 16;
 
+    /** The issuer, the engine's thread and the one that the workers compute for. */
+    private static final int THREADS_BESIDE_WORKERS = 3;
+
     private static final double LENDABLE = 0.85;
     private static final double LENDABLE_PINNED = 0.90;
     private static final double MOSTLY_PINNED = 0.90;
@@ -140,8 +143,11 @@ public final class ExpertTiers {
             workers = wanted.get();
             meet(shared, workers, device, source, pinned, blobs, memory, pulledOffset, misses);
         }
-        // Copy threads of a stager have processors of their own already.
-        BitSet spared = workers == null || sizing.threads() > 0 ? new BitSet() : workers.spared();
+        BitSet spared = workers == null ? new BitSet() : workers.spared();
+        if (sizing.threads() > 0 || spared.cardinality() < THREADS_BESIDE_WORKERS) {
+            // Copy threads of a stager have processors of their own already, and fewer would be worse than any.
+            spared.clear();
+        }
         PrefillScheduler scheduler = own(
                 owned,
                 PrefillScheduler.start(
@@ -156,7 +162,7 @@ public final class ExpertTiers {
         StreamedPass streamed = new StreamedPass(cache, blobs, scheduler, streamTable, plan, spareOffset, groupSize);
         FetchedPass fetched = own(
                 owned,
-                new FetchedPass(
+                FetchedPass.create(
                         device,
                         cache,
                         blobs,
@@ -167,7 +173,7 @@ public final class ExpertTiers {
                 ? null
                 : own(
                         owned,
-                        PromptShare.create(new PromptShare.Parts(
+                        new PromptShare(new PromptShare.Parts(
                                 device, cache, blobs, table, fetched, workers, spared, misses.promptRows())));
         DevicePlacement placement = new DevicePlacement(new DevicePlacement.Parts(
                 blobs,

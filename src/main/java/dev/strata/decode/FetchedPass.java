@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import dev.strata.device.Buffer;
 import dev.strata.device.Device;
+import dev.strata.device.Event;
 import dev.strata.device.ExpertGroups;
 import dev.strata.device.Routing;
 import dev.strata.device.Stream;
@@ -35,6 +36,12 @@ final class FetchedPass implements AutoCloseable {
     private final PrefillScheduler scheduler;
     private final Room steps;
     private final Room prompts;
+    private final Event begun;
+    private final Event computed;
+    private final FetchFigures figures = new FetchFigures();
+    private int fetching;
+    private long fetchingBytes;
+    private double millis;
     private @Nullable Routing guess;
     private int guessLayer;
     private int guessRows;
@@ -64,14 +71,35 @@ final class FetchedPass implements AutoCloseable {
      * @param ofPrompts what larger passes use; steps pull blobs to there, but every fetch begins when the card is through with all that was
      *     queued before
      */
-    FetchedPass(
+    static FetchedPass create(
             Device device,
             SlotCache cache,
             PlacedBlobs blobs,
             PrefillScheduler scheduler,
             Spares ofSteps,
             Spares ofPrompts) {
+        Event begun = device.newEvent();
+        try {
+            return new FetchedPass(
+                    device, cache, blobs, scheduler, ofSteps, ofPrompts, begun, device.newEvent());
+        } catch (RuntimeException failed) {
+            begun.close();
+            throw failed;
+        }
+    }
+
+    private FetchedPass(
+            Device device,
+            SlotCache cache,
+            PlacedBlobs blobs,
+            PrefillScheduler scheduler,
+            Spares ofSteps,
+            Spares ofPrompts,
+            Event begun,
+            Event computed) {
         this.device = device;
+        this.begun = begun;
+        this.computed = computed;
         choices = new PinnedRoom(device, "routed experts");
         this.cache = cache;
         this.blobs = blobs;
@@ -105,15 +133,20 @@ final class FetchedPass implements AutoCloseable {
      */
     void fetch(int layer, ExpertGroups groups, ResidencyTable table, int[] missing, int[] others) {
         Stream compute = groups.stream();
+        begun.record(compute);
+        fetching = missing.length;
+        fetchingBytes = 0;
         if (missing.length == 0) {
             if (others.length > 0) {
                 table.overlay(layer, others, new long[others.length], others.length, compute);
             }
             groups.run(0, cache.layout().experts(layer));
+            computed.record(compute);
             return;
         }
         Room room = groups.rows() > UsageLog.ROWS ? prompts : steps;
         StreamOrder order = StreamOrder.some(blobs, layer, missing, missing.length, room.groupSize);
+        fetchingBytes = order.bytes();
         int released = 0;
         scheduler.begin(order, room.ring, room.base, compute);
         try {
@@ -132,9 +165,25 @@ final class FetchedPass implements AutoCloseable {
                 groups.run(group.first(), group.count());
                 scheduler.release(released, compute);
             }
+            computed.record(compute);
         } finally {
             scheduler.end(released == order.size(), compute);
         }
+    }
+
+    /** Milliseconds of the last fetch and its products, once the stream has been waited for behind them; it counts among the figures then. */
+    double took() {
+        if (fetching > 0) {
+            millis = computed.millisSince(begun);
+            figures.fetched(fetching, fetchingBytes, millis);
+            fetching = 0;
+        }
+        return millis;
+    }
+
+    /** What was fetched since they were cleared. */
+    FetchFigures figures() {
+        return figures;
     }
 
     /** Experts of a later layer that the rows of the next products will probably choose there. */
@@ -156,6 +205,7 @@ final class FetchedPass implements AutoCloseable {
             device.copyToHost(later.ids(), 0, read.host().asSlice(4L * count, 4L * guesses), groups.stream());
         }
         groups.stream().synchronize();
+        took();
         IntPredicate unreachable = expert -> table.get(layer, expert) == 0;
         IntPredicate absent = expert -> !cache.isResident(layer, expert);
         guessed = chosen(read, count, guesses, expert -> table.get(guessLayer, expert) == 0);
@@ -192,5 +242,7 @@ final class FetchedPass implements AutoCloseable {
     @Override
     public void close() {
         choices.close();
+        begun.close();
+        computed.close();
     }
 }

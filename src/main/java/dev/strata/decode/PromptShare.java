@@ -4,7 +4,6 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import dev.strata.device.Buffer;
 import dev.strata.device.Device;
-import dev.strata.device.Event;
 import dev.strata.device.ExpertGroups;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertWorkers;
@@ -14,9 +13,7 @@ import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.SlotCache;
 import dev.strata.os.OperatingSystem;
 import dev.strata.os.Outcome;
-import java.util.ArrayList;
 import java.util.BitSet;
-import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -53,8 +50,6 @@ final class PromptShare implements AutoCloseable {
     private final ExpertWorkers workers;
     private final BitSet spared;
     private final int mostRows;
-    private final Event begun;
-    private final Event computed;
     private final ExecutorService helper;
     private final ShareGate[] gates = new ShareGate[SIZES];
     private int overlaid = -1;
@@ -70,7 +65,7 @@ final class PromptShare implements AutoCloseable {
     private double processorMillis;
     private volatile long helperNanos;
 
-    private PromptShare(Parts parts, Event begun, Event computed) {
+    PromptShare(Parts parts) {
         device = parts.device();
         host = new PinnedRoom(device, "short prompts");
         layout = parts.cache().layout();
@@ -80,8 +75,6 @@ final class PromptShare implements AutoCloseable {
         fetched = parts.fetched();
         workers = parts.workers();
         mostRows = parts.mostRows();
-        this.begun = begun;
-        this.computed = computed;
         spared = parts.spared();
         helper = Executors.newSingleThreadExecutor(work -> Thread.ofPlatform()
                 .daemon()
@@ -120,19 +113,6 @@ final class PromptShare implements AutoCloseable {
      * @param readings times that the processor read an expert
      */
     private record Layer(ShareGate gate, int number, long start, int missed, int fetched, int readings) {}
-
-    static PromptShare create(Parts parts) {
-        List<AutoCloseable> made = new ArrayList<>();
-        try {
-            for (int i = 0; i < 2; i++) {
-                made.add(parts.device().newEvent());
-            }
-            return new PromptShare(parts, (Event) made.get(0), (Event) made.get(1));
-        } catch (RuntimeException failed) {
-            Closing.all(made);
-            throw failed;
-        }
-    }
 
     /** Whether it computes the layers of such a pass. */
     boolean takes(int rows) {
@@ -189,11 +169,9 @@ final class PromptShare implements AutoCloseable {
         }
         int[] others = missed.without(chosen);
         try {
-            begun.record(compute);
             // Experts of the processor have no address until the results are summed up.
             overlaid = layer;
             fetched.fetch(layer, groups, table, others, chosen);
-            computed.record(compute);
         } finally {
             if (running != null) {
                 await(running);
@@ -240,11 +218,14 @@ final class PromptShare implements AutoCloseable {
             return;
         }
         last = null;
+        double fetching = fetched.took();
         if (before.fetched > 0) {
-            cardMillis = mean(cardMillis, computed.millisSince(begun) / before.fetched);
+            cardMillis = mean(cardMillis, fetching / before.fetched);
         }
         if (before.readings > 0) {
-            processorMillis = mean(processorMillis, helperNanos / 1e6 / before.readings);
+            double reading = helperNanos / 1e6;
+            processorMillis = mean(processorMillis, reading / before.readings);
+            fetched.figures().helped(before.readings, reading);
         }
         ShareGate gate = before.gate;
         boolean decided = gate.decided();
@@ -276,7 +257,10 @@ final class PromptShare implements AutoCloseable {
     /** Behind the last layer of a pass, which may have been given up. */
     void end(Stream compute) {
         restore(compute);
-        last = null;
+        if (last != null) {
+            fetched.figures().helped(last.readings, helperNanos / 1e6);
+            last = null;
+        }
         if (anywhere != null) {
             bind(anywhere);
             anywhere = null;
@@ -307,7 +291,5 @@ final class PromptShare implements AutoCloseable {
     public void close() {
         helper.close();
         host.close();
-        begun.close();
-        computed.close();
     }
 }

@@ -102,6 +102,23 @@ class DevicePlacementTest {
     }
 
     @Test
+    void figuresOfAShortPromptTellWhatCrossedTheLink() {
+        try (World world = new World(100, 2, -1)) {
+            long before = world.placement.scheduler().linkBytes();
+            world.pass.run(20, new SplittableRandom(1));
+            long bytes = world.placement.scheduler().linkBytes() - before;
+            FetchFigures figures = world.placement.fetchFigures();
+            figures.helped(3, 1.5);
+            String line = figures.text(20, 50);
+            assertTrue(line.startsWith("prefill timing: 20 rows in 50.0 ms"), line);
+            assertTrue(line.contains(" " + bytes / MODEL.maxStride() + " missed experts"), line);
+            assertTrue(line.endsWith("the processor read experts 3 times in 1.5 ms"), line);
+            figures.clear();
+            assertTrue(figures.text(20, 50).contains(" 0 missed experts"), "counting begins anew");
+        }
+    }
+
+    @Test
     void passesAreCapturedWhenNoHostIsNeeded() {
         try (World world = new World(100, 5, -1)) {
             assertTrue(world.placement.capturable(1), "everything is resident or mapped");
