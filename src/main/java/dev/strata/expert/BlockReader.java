@@ -10,11 +10,11 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.ExecutionException;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.PriorityBlockingQueue;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -39,7 +39,6 @@ final class BlockReader implements AutoCloseable {
     private final int[] alignments;
     private final int alignment;
     private final ExecutorService readers;
-    private final Semaphore flights;
     private final AtomicLong batches = new AtomicLong();
     private final ReadBuffers buffers;
     private final ReadCounters counters;
@@ -49,14 +48,12 @@ final class BlockReader implements AutoCloseable {
         this.files = List.copyOf(files);
         alignments = files.stream().mapToInt(BlockFile::alignment).toArray();
         alignment = Arrays.stream(alignments).max().orElse(1);
-        // Others read while some copy out of their buffers, so that the drive's queue stays as long as it is to be.
-        int threads = 2 * depth;
-        buffers = new ReadBuffers(threads);
+        // Readers go on with other buffers while those that they have filled are emptied.
+        buffers = new ReadBuffers(2 * depth);
         counters = new ReadCounters(depth);
-        flights = new Semaphore(depth);
         readers = new ThreadPoolExecutor(
-                threads,
-                threads,
+                depth,
+                depth,
                 0,
                 TimeUnit.SECONDS,
                 new PriorityBlockingQueue<>(),
@@ -102,7 +99,7 @@ final class BlockReader implements AutoCloseable {
             serveAll(requests, turn);
         } else {
             // Memory of one thread: that thread reads, one request after the other.
-            requests.forEach(this::serve);
+            requests.forEach(request -> read(request).run());
         }
         checkStamps(requests);
         long useful = 0;
@@ -113,43 +110,45 @@ final class BlockReader implements AutoCloseable {
     }
 
     private void serveAll(List<ReadPlan.Request> requests, long turn) {
-        List<Future<?>> running = new ArrayList<>();
+        BlockingQueue<QueuedRead> ended = new LinkedBlockingQueue<>();
         long batch = batches.getAndIncrement();
         for (ReadPlan.Request request : requests) {
-            QueuedRead queued = new QueuedRead(turn, batch, () -> serve(request));
-            running.add(queued);
-            readers.execute(queued);
+            readers.execute(new QueuedRead(turn, batch, () -> read(request), ended));
         }
         RuntimeException failure = null;
-        for (Future<?> future : running) {
-            RuntimeException one = outcome(future);
-            failure = one == null ? failure : one;
+        boolean interrupted = false;
+        // All are waited for whatever happens, since the system writes to their targets until they have ended.
+        for (int left = requests.size(); left > 0; ) {
+            try {
+                RuntimeException one = finish(ended.take());
+                failure = one == null ? failure : one;
+                left--;
+            } catch (InterruptedException stop) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+            failure = failure == null ? Unreadable.because("reading experts was interrupted") : failure;
         }
         if (failure != null) {
             throw failure;
         }
     }
 
-    /** Waits for a request whatever happens, since the system writes to its targets until it has ended. */
-    private static @Nullable RuntimeException outcome(Future<?> request) {
-        boolean interrupted = false;
+    /** Does what is left to do for a request that has ended; returns what went wrong with it, or null. */
+    private static @Nullable RuntimeException finish(QueuedRead read) {
+        if (read.state() == Future.State.FAILED) {
+            Throwable failure = read.exceptionNow();
+            return failure instanceof RuntimeException cause
+                    ? cause
+                    : new IllegalStateException("reading experts failed", failure);
+        }
         try {
-            while (true) {
-                try {
-                    request.get();
-                    return interrupted ? Unreadable.because("reading experts was interrupted") : null;
-                } catch (InterruptedException stop) {
-                    interrupted = true;
-                } catch (ExecutionException failed) {
-                    return failed.getCause() instanceof RuntimeException cause
-                            ? cause
-                            : new IllegalStateException("reading experts failed", failed);
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
+            read.resultNow().run();
+            return null;
+        } catch (RuntimeException failed) {
+            return failed;
         }
     }
 
@@ -171,17 +170,30 @@ final class BlockReader implements AutoCloseable {
         }
     }
 
-    private void serve(ReadPlan.Request request) {
+    /** Reads a request; what it returns copies the bytes to where they go, unless they are there. */
+    private Runnable read(ReadPlan.Request request) {
         if (request.inPlace() && scatter(request)) {
-            return;
+            return () -> {};
         }
         HostPages buffer = buffers.take(request.bytes());
+        boolean filled = false;
         try {
             MemorySegment memory = buffer.memory().asSlice(0, request.bytes());
             counted(request, () -> fill(request, memory));
+            filled = true;
+            return () -> empty(request, buffer);
+        } finally {
+            if (!filled) {
+                buffers.give(buffer);
+            }
+        }
+    }
+
+    private void empty(ReadPlan.Request request, HostPages buffer) {
+        try {
             for (ReadPlan.Wanted part : request.parts()) {
                 MemorySegment.copy(
-                        memory,
+                        buffer.memory(),
                         part.from() - request.offset(),
                         part.target(),
                         part.targetOffset(),
@@ -219,14 +231,12 @@ final class BlockReader implements AutoCloseable {
     }
 
     private long counted(ReadPlan.Request request, LongSupplier read) {
-        flights.acquireUninterruptibly();
         long begun = counters.begin();
         long got = 0;
         try {
             got = read.getAsLong();
         } finally {
             counters.end(begun, got, files.get(request.file()).isDirect());
-            flights.release();
         }
         return got;
     }

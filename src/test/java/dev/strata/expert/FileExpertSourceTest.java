@@ -13,9 +13,11 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.PriorityQueue;
+import java.util.Queue;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -100,17 +102,19 @@ class FileExpertSourceTest {
     @Test
     void requestsWaitInTheOrderOfTheirBatches() {
         PriorityQueue<QueuedRead> queue = new PriorityQueue<>();
+        Queue<QueuedRead> ended = new ArrayDeque<>();
         List<String> served = new ArrayList<>();
         // Batches that begin at the same time put their requests into the queue one by one.
         for (String request : List.of("gate", "down")) {
-            queue.add(new QueuedRead(16, 3, () -> served.add("later " + request)));
-            queue.add(new QueuedRead(8, 4, () -> served.add("sooner " + request)));
-            queue.add(new QueuedRead(0, 6, () -> served.add("step " + request)));
-            queue.add(new QueuedRead(0, 5, () -> served.add("arena " + request)));
+            queue.add(new QueuedRead(16, 3, () -> () -> served.add("later " + request), ended));
+            queue.add(new QueuedRead(8, 4, () -> () -> served.add("sooner " + request), ended));
+            queue.add(new QueuedRead(0, 6, () -> () -> served.add("step " + request), ended));
+            queue.add(new QueuedRead(0, 5, () -> () -> served.add("arena " + request), ended));
         }
         while (!queue.isEmpty()) {
             queue.remove().run();
         }
+        ended.forEach(read -> read.resultNow().run());
         List<String> batches = served.stream()
                 .map(name -> name.substring(0, name.indexOf(' ')))
                 .toList();
