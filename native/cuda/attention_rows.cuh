@@ -240,8 +240,8 @@ STRATA_INLINE void rows_of(u8* shared, const Inputs& inputs, const float* querie
     const int CHUNK = D >= 256 ? 16 : 32;
     if (!OWN) {
         wait_for_previous_kernel();
+        release_next_kernel();
     }
-    release_next_kernel();
     int row = blockIdx.z, split = blockIdx.x, splits = gridDim.x, bunch = blockIdx.y;
     int group = heads / kv_heads, bunches = (group + 15) / 16;
     int kv_head = bunch / bunches, first_head = kv_head * group + bunch % bunches * 16;
@@ -319,6 +319,7 @@ STRATA_INLINE void rows_of(u8* shared, const Inputs& inputs, const float* querie
     int items = own + 2 * news;
     if (OWN) {
         wait_for_previous_kernel();
+        release_next_kernel();
     }
     if constexpr (OWN) {
 #pragma unroll 4

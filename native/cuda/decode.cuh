@@ -3,14 +3,6 @@
 
 #include "multiply.cuh"
 
-// A kernel of which so many blocks are to fit a multiprocessor: what hides a block's latency is the blocks beside it.
-#ifdef STRATA_EMULATED
-#define STRATA_RESIDENT_KERNEL(threads, blocks, name, ...) STRATA_KERNEL(threads, name, __VA_ARGS__)
-#else
-#define STRATA_RESIDENT_KERNEL(threads, blocks, name, ...) \
-    extern "C" __global__ void __launch_bounds__(threads, blocks) name(__VA_ARGS__)
-#endif
-
 enum Mode { STORE = 0, ADD = 1, SILU = 2, TWICE_SIGMOID = 3, ADD_SCALED = 4, INJECT = 10 };
 
 STRATA_INLINE void finish(float* target, float value, int mode, const float* factors, int row) {

@@ -39,7 +39,6 @@ STRATA_INLINE void decode(const DeltaInputs& given, float* rows, float* matrices
     __shared__ float values[MOST_ROWS][MOST_VALUES];
     __shared__ float scalars[MOST_ROWS][3];
     __shared__ int before;
-    release_next_kernel();
     int head = blockIdx.x, segment = blockIdx.y;
     int ratio = value_heads / key_heads, key_head = tiled ? head % key_heads : head / ratio;
     int count = counts[segment], first_row = first_rows[segment], slot = slots[segment];
@@ -58,6 +57,7 @@ STRATA_INLINE void decode(const DeltaInputs& given, float* rows, float* matrices
     };
     load_state(part);
     wait_for_previous_kernel();
+    release_next_kernel();
 
     auto channel_of = [&](int c) {
         return c < K ? key_head * K + c : c < 2 * K ? key_heads * K + key_head * K + c - K
@@ -197,6 +197,123 @@ STRATA_INLINE void decode(const DeltaInputs& given, float* rows, float* matrices
             }
         }
     }
+}
+
+// One row a sequence, heads of ROW_SIZE and ROW_TAPS taps: a thread keeps what it needs of two state rows and of the convolution in registers before it waits, and two
+// barriers are left behind the wait. The same sums as above in another order: keys and queries are brought to unit length where they are used.
+enum { ROW_SIZE = 128, ROW_TAPS = 4, ROW_FOURS = ROW_SIZE / 32 };
+struct DeltaRowRoom {
+    Vec4 queries[ROW_SIZE / 4], keys[ROW_SIZE / 4], answers[ROW_SIZE / 4];
+    float values[ROW_SIZE];
+    int before;
+};
+STRATA_INLINE float dot(const Vec4& a, const Vec4& b) { return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w; }
+STRATA_INLINE void decode_row(const DeltaInputs& given, DeltaRowRoom& room, float* rows, float* matrices, int first_row, int slot, int key_heads, int value_heads,
+                              int tiled, float epsilon, int sigmoid_gate, int hold, int* arrivals, float* out) {
+    int t = threadIdx.x, lane = t & 7, part = t >> 3, in_warp = t & 31, head = blockIdx.x;
+    int ratio = value_heads / key_heads, key_head = tiled ? head % key_heads : head / ratio;
+    int channels = (2 * key_heads + value_heads) * ROW_SIZE;
+    Vec4* own = (Vec4*)(matrices + ((long long)slot * value_heads + head) * ROW_SIZE * ROW_SIZE) + part * (ROW_SIZE / 4) + lane;
+    const int HALF = ROW_SIZE * ROW_SIZE / 8;
+    Vec4 s[2][ROW_FOURS];
+#pragma unroll
+    for (int m = 0; m < ROW_FOURS; m++) {
+        s[0][m] = own[8 * m];
+        s[1][m] = own[HALF + 8 * m];
+    }
+    // Threads up to 3 * ROW_SIZE have a channel of the query, the key or the values.
+    int of = t / ROW_SIZE, inside = t % ROW_SIZE;
+    bool convolves = of < 3;
+    int channel = (of == 0 ? key_head : of == 1 ? key_heads + key_head : 2 * key_heads + head) * ROW_SIZE + inside;
+    float* past = rows + (long long)slot * (ROW_TAPS - 1) * channels + channel;
+    Vec4 taps = {0.0f, 0.0f, 0.0f, 0.0f};
+    float before[ROW_TAPS - 1] = {0.0f, 0.0f, 0.0f}, in = 0.0f;
+    if (convolves) {
+        taps = ((const Vec4*)given.taps)[channel];
+#pragma unroll
+        for (int j = 0; j < ROW_TAPS - 1; j++) {
+            before[j] = past[(long long)j * channels];
+        }
+    }
+    float norm = given.norm[inside], bias = given.time_bias[head], rate = given.decay[head];
+    long long of_head = (long long)first_row * value_heads + head, at = of_head * ROW_SIZE + inside;
+    wait_for_previous_kernel();
+    release_next_kernel();
+    if (convolves) {
+        in = read_fresh(given.qkv + (long long)first_row * channels + channel);
+        float v = silu(taps.x * before[0] + taps.y * before[1] + taps.z * before[2] + taps.w * in);
+        (of == 0 ? (float*)room.queries : of == 1 ? (float*)room.keys : room.values)[inside] = v;
+    }
+    float gate = t < ROW_SIZE ? read_fresh(given.z + at) : 0.0f, alpha = read_fresh(given.alpha + of_head) + bias, beta = sigmoid(read_fresh(given.beta + of_head));
+    float decay = expf(rate * (alpha > 20.0f ? alpha : log1pf(expf(alpha))));
+    __syncthreads();
+    auto move_on = [&]() {
+#pragma unroll
+        for (int j = 0; j < ROW_TAPS - 1; j++) {
+            past[(long long)j * channels] = j + 2 < ROW_TAPS ? before[j + 1] : in;
+        }
+    };
+    // A query's or key's channels are moved on by the last of the blocks that read them.
+    if (!hold && t == 0) {
+        int* counter = arrivals + blockIdx.y * key_heads + key_head;
+        room.before = atomicAdd(counter, 1);
+        if (room.before == ratio - 1) {
+            *counter = 0;
+        }
+    }
+    float qq = dot(room.queries[in_warp], room.queries[in_warp]), kk = dot(room.keys[in_warp], room.keys[in_warp]), kq = dot(room.keys[in_warp], room.queries[in_warp]);
+    qq = warp_sum(qq);
+    kk = warp_sum(kk);
+    kq = warp_sum(kq);
+    float of_query = 1.0f / (sqrtf(qq + 1e-6f) * sqrtf((float)ROW_SIZE)), of_key = 1.0f / sqrtf(kk + 1e-6f);
+    float recalled[2] = {0.0f, 0.0f}, answered[2] = {0.0f, 0.0f};
+#pragma unroll
+    for (int m = 0; m < ROW_FOURS; m++) {
+        Vec4 key = room.keys[8 * m + lane], query = room.queries[8 * m + lane];
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            recalled[i] += dot(s[i][m], key);
+            answered[i] += dot(s[i][m], query);
+        }
+    }
+#pragma unroll
+    for (int distance = 4; distance > 0; distance >>= 1) {
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            recalled[i] += exchange_xor(recalled[i], distance);
+            answered[i] += exchange_xor(answered[i], distance);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        int row = part + i * (ROW_SIZE / 2);
+        float change = beta * (room.values[row] - decay * of_key * recalled[i]), by = change * of_key;
+        if (lane == 0) {
+            ((float*)room.answers)[row] = of_query * (decay * answered[i] + by * kq);
+        }
+        if (!hold) {
+#pragma unroll
+            for (int m = 0; m < ROW_FOURS; m++) {
+                Vec4 key = room.keys[8 * m + lane], old = s[i][m];
+                own[i * HALF + 8 * m] = Vec4{decay * old.x + by * key.x, decay * old.y + by * key.y, decay * old.z + by * key.z, decay * old.w + by * key.w};
+            }
+        }
+    }
+    __syncthreads();
+    if (t < ROW_SIZE) {
+        float squares = warp_sum(dot(room.answers[in_warp], room.answers[in_warp]));
+        float factor = inverse_root(squares / ROW_SIZE + epsilon);
+        out[at] = ((const float*)room.answers)[t] * factor * norm * (sigmoid_gate ? sigmoid(gate) : silu(gate));
+    }
+    if (!hold && (of == 2 || (convolves && room.before == ratio - 1))) {
+        move_on();
+    }
+}
+
+STRATA_RESIDENT_KERNEL(512, 2, delta_row, const DeltaInputs given, float* rows, float* matrices, const int* first_rows, const int*, const int* slots, int key_heads,
+                       int value_heads, int, int, int tiled, float epsilon, int sigmoid_gate, int hold, int* arrivals, float* out) {
+    __shared__ DeltaRowRoom room;
+    decode_row(given, room, rows, matrices, first_rows[blockIdx.y], slots[blockIdx.y], key_heads, value_heads, tiled, epsilon, sigmoid_gate, hold, arrivals, out);
 }
 
 #define DELTA_DECODE(K)                                                                                                     \

@@ -24,6 +24,14 @@ typedef unsigned long long u64;
 #define STRATA_TABLE static __device__ const
 #endif
 
+// A kernel of which so many blocks are to fit a multiprocessor: what hides a block's latency is the blocks beside it.
+#ifdef STRATA_EMULATED
+#define STRATA_RESIDENT_KERNEL(threads, blocks, name, ...) STRATA_KERNEL(threads, name, __VA_ARGS__)
+#else
+#define STRATA_RESIDENT_KERNEL(threads, blocks, name, ...) \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) name(__VA_ARGS__)
+#endif
+
 #define STRATA_INLINE static __device__ __forceinline__
 #define STRATA_INLINE_MEMBER static __device__ __forceinline__
 #define STRATA_MEMBER __device__ __forceinline__
@@ -65,7 +73,12 @@ STRATA_INLINE u32 half2_of(float low, float high) {
     return bits;
 }
 
-STRATA_INLINE u32 permute_bytes(u32 low, u32 high, u32 selector) { return __byte_perm(low, high, selector); }
+// Four of eight bytes; where the highest bit of a selector's nibble is set the byte is made of the sign of the chosen one.
+STRATA_INLINE u32 permute_bytes(u32 low, u32 high, u32 selector) {
+    u32 bytes;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(low), "r"(high), "r"(selector));
+    return bytes;
+}
 
 STRATA_INLINE void copy_async_16(void* shared, const void* global) {
     u32 target = (u32)__cvta_generic_to_shared(shared);

@@ -7,10 +7,12 @@ import dev.strata.device.Tensor;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Launches delta_decode: all of a DeltaNet mixer between its projections, for passes of few rows a sequence. */
+/** Launches delta_decode and delta_row: all of a DeltaNet mixer between its projections, for passes of few rows a sequence. */
 final class DecodeDelta {
     private static final int MOST_VALUES = 256;
     private static final int MOST_SEGMENTS = 64;
+    private static final int ROW_SIZE = 128;
+    private static final int ROW_TAPS = 4;
 
     private final Launcher launcher;
     private final Scratch scratch;
@@ -18,6 +20,7 @@ final class DecodeDelta {
     private final StepRecord step;
     private final DecodeForms forms;
     private final Map<Integer, Kernel> made = new HashMap<>();
+    private final Kernel row;
 
     DecodeDelta(Launcher launcher, Scratch scratch, Kernels kernels, StepRecord step, DecodeForms forms) {
         this.launcher = launcher;
@@ -25,10 +28,18 @@ final class DecodeDelta {
         this.kernels = kernels;
         this.step = step;
         this.forms = forms;
+        this.row = kernels.chained("delta_row", 0);
     }
 
-    private Kernel kernel(int keySize) {
-        return made.computeIfAbsent(keySize, size -> kernels.chained("delta_decode_" + size, 0));
+    private Kernel kernel(DeltaShape shape) {
+        return step.longestSegment() == 1 && plain(shape)
+                ? row
+                : made.computeIfAbsent(shape.keySize(), size -> kernels.chained("delta_decode_" + size, 0));
+    }
+
+    /** Whether delta_row, for one row a sequence, is of this shape. */
+    private static boolean plain(DeltaShape shape) {
+        return shape.keySize() == ROW_SIZE && shape.valueSize() == ROW_SIZE && shape.kernel() == ROW_TAPS;
     }
 
     boolean suits(DeltaShape shape) {
@@ -73,6 +84,6 @@ final class DecodeDelta {
                 .flag(hold)
                 .address(arrivals)
                 .tensor(out)
-                .launch(kernel(shape.keySize()), shape.valueHeads(), step.segments(), 1, 512, 0);
+                .launch(kernel(shape), shape.valueHeads(), step.segments(), 1, 512, 0);
     }
 }

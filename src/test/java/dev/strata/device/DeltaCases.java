@@ -20,6 +20,8 @@ final class DeltaCases {
         cases.add(run(new DeltaShape(1, 2, 128, 128, 4, false, false, 1e-6f), 1100));
         cases.add(run(new DeltaShape(2, 2, 16, 32, 3, false, false, 1e-6f), 9));
         cases.add(manySequences());
+        cases.add(singleRows(false));
+        cases.add(singleRows(true));
         for (int accepted = 0; accepted <= 4; accepted++) {
             cases.add(held(accepted));
         }
@@ -54,6 +56,24 @@ final class DeltaCases {
                                 OpFixture.segment(6, 66, 0, 3)),
                         false);
                 return new float[][] {run.pass(batch), run.pass(batch)};
+            }
+        });
+    }
+
+    /** Steps of one row for each of two sequences, the second of which begins later. */
+    private static OpCase singleRows(boolean tiled) {
+        DeltaShape shape = new DeltaShape(2, 6, 128, 128, 4, tiled, tiled, 1e-6f);
+        return new OpCase("delta net of single rows" + (tiled ? ", tiled" : ""), Kind.FLOAT, f -> {
+            try (DeltaRun run = new DeltaRun(f, shape)) {
+                float[][] out = new float[4][];
+                out[0] = run.pass(new Batch(new int[1], List.of(OpFixture.segment(0, 1, 0, 2)), false));
+                for (int step = 1; step < out.length; step++) {
+                    out[step] = run.pass(new Batch(
+                            new int[2],
+                            List.of(OpFixture.segment(0, 1, step, 2), OpFixture.segment(1, 1, step - 1, 0)),
+                            false));
+                }
+                return out;
             }
         });
     }
