@@ -8,7 +8,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Launches attention_decode: attention with its inputs for passes of few rows a sequence. */
+/** Launches attention_decode and attention_row: attention with its inputs for passes of few rows a sequence. */
 final class DecodeAttention {
     /** Positions that one block takes at least, so that short contexts too are spread over the card. */
     private static final int SPAN = 128;
@@ -17,6 +17,12 @@ final class DecodeAttention {
     private static final int MOST_FOLDED = 16;
 
     private static final int MOST_SPANS = 128;
+
+    /** Positions that a block of attention_row.cu takes at a time, and the most such blocks. */
+    private static final int ROW_SPAN = 64;
+
+    private static final int MOST_ROW_SPANS = 40;
+    private static final int ROW_HEAD_SIZE = 256;
     private static final int MOST_ROWS = 64;
 
     private final Launcher launcher;
@@ -87,13 +93,16 @@ final class DecodeAttention {
             longest = Math.min(longest, (selection.budget() + 1) * selection.block());
         }
         boolean folded = longest <= 2 * MOST_FOLDED * SPAN;
-        int span = Math.max(SPAN, Math.ceilDiv(longest, folded ? MOST_FOLDED : MOST_SPANS));
+        boolean single = folded && step.longestSegment() == 1 && singles(shape, kv);
+        int span = single
+                ? ROW_SPAN * Math.ceilDiv(Math.ceilDiv(longest, ROW_SPAN), MOST_ROW_SPANS)
+                : Math.max(SPAN, Math.ceilDiv(longest, folded ? MOST_FOLDED : MOST_SPANS));
         int splits = Math.ceilDiv(longest, span);
         int rows = projected.rows();
         int bunches = shape.kvHeads() * Math.ceilDiv(group, 16);
         long heads = (long) rows * shape.heads();
-        long parts = splits == 1 ? 0 : scratch.address("attention parts", 4 * heads * splits * size);
-        long sums = splits == 1 ? 0 : scratch.address("attention part sums", 8 * heads * splits);
+        long parts = splits == 1 && !single ? 0 : scratch.address("attention parts", 4 * heads * splits * size);
+        long sums = splits == 1 && !single ? 0 : scratch.address("attention part sums", 8 * heads * splits);
         long arrivals = scratch.zeroed("arrivals at attention", 4L * MOST_ROWS * bunches);
         int shared = tileBytes(shape) + headBytes(shape);
         launcher.begin()
@@ -123,7 +132,13 @@ final class DecodeAttention {
                 .tensor(out)
                 .address(parts)
                 .address(sums)
-                .launch(kernel(shape, kv), splits, bunches, rows, 128, shared);
+                .launch(
+                        single ? rowKernel(size) : kernel(shape, kv),
+                        splits,
+                        bunches,
+                        rows,
+                        single ? 256 : 128,
+                        single ? rowBytes(size) : shared);
         if (splits > 1 && !folded) {
             launcher.begin()
                     .address(parts)
@@ -135,6 +150,22 @@ final class DecodeAttention {
                     .tensor(out)
                     .launch(merge, heads, 128);
         }
+    }
+
+    /** Whether attention_row.cu has a kernel for one row a sequence of this shape. */
+    private boolean singles(AttentionShape shape, CudaStates.Kv kv) {
+        return kv.format() == KvFormat.F16
+                && shape.headSize() == ROW_HEAD_SIZE
+                && rowBytes(shape.headSize()) <= sharedBytes;
+    }
+
+    /** The size of RowShared of attention_row.cu. */
+    private static int rowBytes(int headSize) {
+        return headSize * (32 + 256 + 72 + 8) + 2048 + 4608 + 64;
+    }
+
+    private Kernel rowKernel(int headSize) {
+        return tiled.computeIfAbsent("attention_row_" + headSize, key -> kernels.chained(key, sharedBytes));
     }
 
     private Kernel kernel(AttentionShape shape, CudaStates.Kv kv) {

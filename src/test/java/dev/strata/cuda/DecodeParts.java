@@ -11,7 +11,7 @@ final class DecodeParts {
             "(decode|row)_route.*",
             "(decode|row)_gate_up.*",
             "(decode|row)_down.*",
-            "attention_decode.*|attention_merge",
+            "attention_(decode|row).*|attention_merge",
             "rms_norm|add_rows|embed.*|attention_inputs",
             "delta.*|shift_rows",
             "index.*|select.*|ngram.*",
