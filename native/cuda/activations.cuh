@@ -69,9 +69,22 @@ STRATA_INLINE const u8* brought(const u8* tile, int slot, const u8* from, u64 ro
     return tile + r * slot + ((u64)(from + r * row_bytes) & 15);
 }
 
+// How activations lie in shared memory: as float16; as 16-bit integers, four high bytes and then four low ones; or, for values with SIGNS, as such with all that a lane
+// multiplies with a quarter of a group beside each other, in the order in which nibbles of a word come out of a table: high bytes of elements 0, 8, 1 and 9, then of 2, 10, 3 and
+// 11, then the low bytes of the same.
+enum Form { HALVES, INTEGERS, WOVEN };
+template <class T>
+STRATA_INLINE int form_of() {
+    if constexpr (T::BYTES) {
+        return T::SIGNS ? WOVEN : INTEGERS;
+    } else {
+        return HALVES;
+    }
+}
+
 // The power of two by which a row is multiplied whose largest value is `most`, and its inverse.
-STRATA_INLINE void fitting(float most, bool integers, float& factor, float& inverse) {
-    u32 exponent = bits_of(most) >> 23 & 255u, more = integers ? 1u : 0u;
+STRATA_INLINE void fitting(float most, int form, float& factor, float& inverse) {
+    u32 exponent = bits_of(most) >> 23 & 255u, more = form != HALVES ? 1u : 0u;
     exponent = exponent < 16 ? 16 : exponent > 253 ? 253 : exponent;
     factor = float_of((267u + more - exponent) << 23);
     inverse = float_of((exponent - 13u - more) << 23);
@@ -118,8 +131,9 @@ STRATA_INLINE bool exact(int type) {
     return (all >> type & 1u) != 0;
 }
 
-// Four values of at most 32767 as integers: their high bytes, then their low bytes, to to[0..3], and (with sums) the sum of what they became over groups of 32 columns.
-STRATA_INLINE void split_four(const float* v, u16* to, bool inside, float* sums, int group) {
+// Four values of at most 32767 as integers to to[0..3] or, woven, to where they belong in their group (of which this is the four that the lowest three bits of the thread's
+// number say), and (with sums) the sum of what they became over groups of 32 columns.
+STRATA_INLINE void split_four(const float* v, int form, u16* to, bool inside, float* sums, int group) {
     const float magic = 12582912.0f;  // 1.5 * 2^23: what is added to it lies rounded in its lowest bits
     float shifted[4], sum = 0.0f;
 #pragma unroll
@@ -130,8 +144,19 @@ STRATA_INLINE void split_four(const float* v, u16* to, bool inside, float* sums,
     u32 low = permute_bytes(bits_of(shifted[0]), bits_of(shifted[1]), 0x5140u);
     u32 high = permute_bytes(bits_of(shifted[2]), bits_of(shifted[3]), 0x5140u);
     // Bytes of low: low 0, low 1, high 0, high 1.
-    if (inside) {
-        *(Word2*)to = Word2{permute_bytes(low, high, 0x7632u), permute_bytes(low, high, 0x5410u)};
+    Word2 bytes = {permute_bytes(low, high, 0x7632u), permute_bytes(low, high, 0x5410u)};
+    if (form == WOVEN) {
+        int four = threadIdx.x & 7, second = four >> 1 & 1, quarter = (four >> 2) * 2 + (four & 1);
+        u32 order = second == 0 ? 0x5140u : 0x3726u;
+        bytes.x = permute_bytes(bytes.x, (u32)exchange_xor((int)bytes.x, 2), order);
+        bytes.y = permute_bytes(bytes.y, (u32)exchange_xor((int)bytes.y, 2), order);
+        if (inside) {
+            u32* words = (u32*)(to - 4 * four) + 4 * quarter + second;
+            words[0] = bytes.x;
+            words[2] = bytes.y;
+        }
+    } else if (inside) {
+        *(Word2*)to = bytes;
     }
     if (sums != nullptr) {
 #pragma unroll
@@ -164,9 +189,9 @@ STRATA_INLINE void round_four(const float* v, u16* to, bool inside, float* sums,
 }
 
 // Four values in the form that products with a type want.
-STRATA_INLINE void put_four(bool integers, const float* v, u16* to, bool inside, float* sums, int group) {
-    if (integers) {
-        split_four(v, to, inside, sums, group);
+STRATA_INLINE void put_four(int form, const float* v, u16* to, bool inside, float* sums, int group) {
+    if (form != HALVES) {
+        split_four(v, form, to, inside, sums, group);
     } else {
         round_four(v, to, inside, sums, group);
     }
@@ -178,10 +203,10 @@ STRATA_INLINE float* sums_of_warps() {
     return (float*)sums;
 }
 
-// Rows of activations, normed when there are weights for it, in one of the two forms, [rows][stride]; `inverses` gets what undoes their scaling, `sums`
+// Rows of activations, normed when there are weights for it, in one of the forms, [rows][stride]; `inverses` gets what undoes their scaling, `sums`
 // [rows][groups] the sums of every group when they are there. All threads of `WARPS` warps; the caller puts a barrier behind.
 template <int WARPS = 8>
-STRATA_INLINE void bring_activations(const float* x, const float* norm, float epsilon, int rows, int columns, bool integers, u16* to,
+STRATA_INLINE void bring_activations(const float* x, const float* norm, float epsilon, int rows, int columns, int form, u16* to,
                                      int stride, float* sums, float* inverses) {
     float* found = sums_of_warps();
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
@@ -222,7 +247,7 @@ STRATA_INLINE void bring_activations(const float* x, const float* norm, float ep
         most = fmaxf(most, found[2 * i + 1]);
     }
     float normed = norm == nullptr ? 1.0f : 1.0f / sqrtf(squares / columns + epsilon);
-    fitting(most * normed, integers, factor, inverse);
+    fitting(most * normed, form, factor, inverse);
     if (part == 0 && lane == 0) {
         inverses[row] = inverse;
     }
@@ -236,7 +261,7 @@ STRATA_INLINE void bring_activations(const float* x, const float* norm, float ep
         for (int i = 0; i < 4; i++) {
             v[i] = v[i] * w[i] * factor;
         }
-        put_four(integers, v, to + row * stride + k, base + lane < 8 * groups, sums == nullptr ? nullptr : sums + row * groups,
+        put_four(form, v, to + row * stride + k, base + lane < 8 * groups, sums == nullptr ? nullptr : sums + row * groups,
                  k >> 5);
     }
 }
@@ -260,7 +285,7 @@ STRATA_INLINE void keep_norm(const float* norm, int columns, Vec4* weights) {
     }
 }
 template <int WARPS>
-STRATA_INLINE void bring_kept(const float* x, const Vec4* weights, bool has_norm, float epsilon, int columns, bool integers, u16* to,
+STRATA_INLINE void bring_kept(const float* x, const Vec4* weights, bool has_norm, float epsilon, int columns, int form, u16* to,
                               float* sums, float* inverses, float* factors) {
     float* found = sums_of_warps();
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
@@ -304,7 +329,7 @@ STRATA_INLINE void bring_kept(const float* x, const Vec4* weights, bool has_norm
         most = fmaxf(most, fmaxf(two.y, two.w));
     }
     float normed = has_norm ? inverse_root(squares / columns + epsilon) : 1.0f, factor, inverse;
-    fitting(most * normed, integers, factor, inverse);
+    fitting(most * normed, form, factor, inverse);
     if (threadIdx.x == 0) {
         *inverses = inverse;
         if (factors != nullptr) {
@@ -320,18 +345,18 @@ STRATA_INLINE void bring_kept(const float* x, const Vec4* weights, bool has_norm
             for (int i = 0; i < 4; i++) {
                 v[j][i] *= factor;
             }
-            put_four(integers, v[j], to + k, k < columns, sums, k >> 5);
+            put_four(form, v[j], to + k, k < columns, sums, k >> 5);
         }
     }
 }
 
-// One row of activations by `each` warps, of which this one is number `part`; `most_of` is theirs to tell each other the largest value. All threads
+// One row of activations by `each` warps, of which this one is number `part` and keeps HELD fours of values a thread; `most_of` is theirs to tell each other the largest value. All threads
 // of the block come here (`present`: whether there is a row), as it holds a barrier; the caller puts another one behind.
-STRATA_INLINE void bring_activations_of_warps(bool present, const float* x, int columns, bool integers, u16* to, float* sums, int part,
+template <int HELD = 4>
+STRATA_INLINE void bring_activations_of_warps(bool present, const float* x, int columns, int form, u16* to, float* sums, int part,
                                               int each, float* most_of, float& inverse) {
     int lane = threadIdx.x & 31, groups = (columns + 31) >> 5;
     float most = 0.0f, factor;
-    const int HELD = 4;
     bool held = (columns & 31) == 0 && columns <= 128 * HELD * each;
     float kept[HELD][4];
     if (present && held) {
@@ -368,7 +393,7 @@ STRATA_INLINE void bring_activations_of_warps(bool present, const float* x, int 
     for (int i = 0; i < each; i++) {
         most = fmaxf(most, most_of[i]);
     }
-    fitting(most, integers, factor, inverse);
+    fitting(most, form, factor, inverse);
     if (present && held) {
 #pragma unroll
         for (int j = 0; j < HELD; j++) {
@@ -379,7 +404,7 @@ STRATA_INLINE void bring_activations_of_warps(bool present, const float* x, int 
                     kept[j][i] *= factor;
                 }
                 int k = 4 * (base + lane);
-                put_four(integers, kept[j], to + k, k < columns, sums, k >> 5);
+                put_four(form, kept[j], to + k, k < columns, sums, k >> 5);
             }
         }
     } else if (present) {
@@ -391,7 +416,7 @@ STRATA_INLINE void bring_activations_of_warps(bool present, const float* x, int 
             for (int i = 0; i < 4; i++) {
                 v[i] *= factor;
             }
-            put_four(integers, v, to + k, base + lane < 8 * groups, sums, k >> 5);
+            put_four(form, v, to + k, base + lane < 8 * groups, sums, k >> 5);
         }
     }
 }

@@ -86,20 +86,39 @@ template <class T, bool APART>
 STRATA_INLINE void multiply_four(const u8* low, const u8* high, const u16* x, const float* sums, int four, int end, int apart, float* own) {
     static_assert(T::EVEN || !APART, "two columns for every group");
     int quarter = threadIdx.x & 3, column = threadIdx.x >> 2 & 7, at = 4 * four, mine = at + (column >> 1), second = column & 1;
+    static_assert(!T::SIGNS || !APART, "woven activations");
+    bool reads = mine < end && (APART || second == (T::EVEN ? 0 : quarter >> 1));
+    const u16* own_x = x + 32 * (APART && second ? mine + apart : mine);
     Word2 x0 = {0, 0}, x1 = {0, 0};
-    if (mine < end && (APART || second == (T::EVEN ? 0 : quarter >> 1))) {
-        const u16* own_x = x + 32 * (APART && second ? mine + apart : mine);
+    if (!T::SIGNS && reads) {
         x0 = *(const Word2*)(own_x + T::first(quarter));
         x1 = *(const Word2*)(own_x + T::second(quarter));
     }
-    int upper[4] = {0, 0, 0, 0}, lower[4] = {0, 0, 0, 0};
+    // Sums with high and low bytes of the activations; of values with SIGNS those of the positive ones, and of the negative ones those to be taken off.
+    int upper[4] = {0, 0, 0, 0}, lower[4] = {0, 0, 0, 0}, less_upper[4] = {0, 0, 0, 0}, less_lower[4] = {0, 0, 0, 0};
     auto multiply = [&](int j) {
         u32 a[4];
         bool here = column >> 1 == j;
-        Bytes<T>::of(low, at + j, quarter, a[0], a[2]);
-        Bytes<T>::of(high, APART ? at + j + apart : at + j, quarter, a[1], a[3]);
-        multiply_bytes<Bytes<T>::SIGNED, true>(upper, a, here ? x0.x : 0u, here ? x1.x : 0u);
-        multiply_bytes<Bytes<T>::SIGNED, false>(lower, a, here ? x0.y : 0u, here ? x1.y : 0u);
+        if constexpr (T::SIGNS) {
+            u32 b[4], positive[2], negative[2];
+            Word4 bytes = {0, 0, 0, 0};
+            if (here && reads) {
+                bytes = *(const Word4*)(own_x + 8 * quarter);
+            }
+            T::signs(low, four, j, quarter, positive, negative);
+            a[0] = positive[0], a[2] = positive[1], b[0] = negative[0], b[2] = negative[1];
+            T::signs(high, four, j, quarter, positive, negative);
+            a[1] = positive[0], a[3] = positive[1], b[1] = negative[0], b[3] = negative[1];
+            multiply_bytes<false, true>(upper, a, bytes.x, bytes.y);
+            multiply_bytes<false, false>(lower, a, bytes.z, bytes.w);
+            multiply_bytes<false, true>(less_upper, b, bytes.x, bytes.y);
+            multiply_bytes<false, false>(less_lower, b, bytes.z, bytes.w);
+        } else {
+            Bytes<T>::of(low, at + j, quarter, a[0], a[2]);
+            Bytes<T>::of(high, APART ? at + j + apart : at + j, quarter, a[1], a[3]);
+            multiply_bytes<Bytes<T>::SIGNED, true>(upper, a, here ? x0.x : 0u, here ? x1.x : 0u);
+            multiply_bytes<Bytes<T>::SIGNED, false>(lower, a, here ? x0.y : 0u, here ? x1.y : 0u);
+        }
     };
     if (at + 4 <= end) {
 #pragma unroll
@@ -112,10 +131,11 @@ STRATA_INLINE void multiply_four(const u8* low, const u8* high, const u16* x, co
             multiply(j);
         }
     }
+    auto sum_of = [&](int i) { return (float)(256 * (upper[i] - less_upper[i]) + (lower[i] - less_lower[i])); };
     int group = at + quarter, other = APART ? group + apart : group;
     if (group < end) {
         const int HIGH = APART ? 3 : 2;
-        float of_low = (float)(256 * upper[0] + lower[0]), of_high = (float)(256 * upper[HIGH] + lower[HIGH]);
+        float of_low = sum_of(0), of_high = sum_of(HIGH);
         if constexpr (T::EVEN) {
             u32 unused;
             Scale s = Bytes<T>::of(low, group, quarter, unused, unused), t = Bytes<T>::of(high, other, quarter, unused, unused);
@@ -129,8 +149,8 @@ STRATA_INLINE void multiply_four(const u8* low, const u8* high, const u16* x, co
             float s[2], t[2];
             T::halves(low, group, s);
             T::halves(high, group, t);
-            own[0] += s[0] * of_low + s[1] * (float)(256 * upper[1] + lower[1]);
-            own[1] += t[0] * of_high + t[1] * (float)(256 * upper[3] + lower[3]);
+            own[0] += s[0] * of_low + s[1] * sum_of(1);
+            own[1] += t[0] * of_high + t[1] * sum_of(3);
         }
     }
 }

@@ -12,7 +12,7 @@ struct Same<T, T> {
     static const bool value = true;
 };
 
-// grid (experts, rows). Up to READ_EARLY * 2048 columns.
+// grid (experts, rows). Up to READ_EARLY * 2048 columns. So few registers that the blocks of 512 experts are all on the card at once.
 const int READ_EARLY = 2;
 template <class T>
 STRATA_INLINE void route(const RouteInputs& given, float (*partial)[2]) {
@@ -20,17 +20,27 @@ STRATA_INLINE void route(const RouteInputs& given, float (*partial)[2]) {
     const float* x = given.x + (long long)row * columns;
     float* logits = given.logits + (long long)row * given.experts;
     const u8* stored = given.router + (u64)blockIdx.x * given.row_bytes;
-    Eight w[READ_EARLY];
-    float norms[READ_EARLY][8], v[READ_EARLY][8], sum = 0.0f, squares = 0.0f;
+    // Four weights of a half of an item, and the column of the first.
+    auto column_of = [](int item, int half) { return 32 * (item >> 2) + (half == 0 ? T::first(item & 3) : T::second(item & 3)); };
+    auto norm_of = [&](int item, int half) {
+        return given.norm != nullptr ? *(const Vec4*)(given.norm + column_of(item, half)) : Vec4{1.0f, 1.0f, 1.0f, 1.0f};
+    };
+    float weights[READ_EARLY][8], sum = 0.0f, squares = 0.0f;
 #pragma unroll
     for (int j = 0; j < READ_EARLY; j++) {
         int item = t + 256 * j;
         if (item < items) {
-            read_eight<T>(stored, item, columns, w[j]);
+            Eight stored_ones;
+            read_eight<T>(stored, item, columns, stored_ones);
 #pragma unroll
             for (int h = 0; h < 2; h++) {
-                *(Vec4*)(norms[j] + 4 * h) = given.norm != nullptr ? *(const Vec4*)(given.norm + (h == 0 ? w[j].first : w[j].second))
-                                                                   : Vec4{1.0f, 1.0f, 1.0f, 1.0f};
+                Vec4 norm = norm_of(item, h);
+                const float* from = stored_ones.of + 4 * h;
+                float* to = weights[j] + 4 * h;
+                to[0] = from[0] * norm.x;
+                to[1] = from[1] * norm.y;
+                to[2] = from[2] * norm.z;
+                to[3] = from[3] * norm.w;
             }
         }
     }
@@ -38,14 +48,15 @@ STRATA_INLINE void route(const RouteInputs& given, float (*partial)[2]) {
     release_next_kernel();
 #pragma unroll
     for (int j = 0; j < READ_EARLY; j++) {
-        if (t + 256 * j < items) {
-            read_fresh_four(x + w[j].first, v[j]);
-            read_fresh_four(x + w[j].second, v[j] + 4);
+        int item = t + 256 * j;
+        if (item < items) {
+            float v[8];
+            read_fresh_four(x + column_of(item, 0), v);
+            read_fresh_four(x + column_of(item, 1), v + 4);
 #pragma unroll
             for (int i = 0; i < 8; i++) {
-                squares += v[j][i] * v[j][i];
-                v[j][i] *= norms[j][i];
-                sum += v[j][i] * w[j].of[i];
+                squares += v[i] * v[i];
+                sum += v[i] * weights[j][i];
             }
         }
     }
@@ -64,13 +75,16 @@ STRATA_INLINE void route(const RouteInputs& given, float (*partial)[2]) {
                    given.weights + row * given.used);
     }
     if (blockIdx.x == 0 && given.norm != nullptr) {
+#pragma unroll 1
+        for (int item = t; item < items; item += 256) {
 #pragma unroll
-        for (int j = 0; j < READ_EARLY; j++) {
-            if (t + 256 * j < items) {
-#pragma unroll
-                for (int i = 0; i < 8; i++) {
-                    given.normed[(long long)row * columns + (i < 4 ? w[j].first : w[j].second) + (i & 3)] = v[j][i] * factor;
-                }
+            for (int h = 0; h < 2; h++) {
+                int column = column_of(item, h);
+                float v[4];
+                Vec4 norm = norm_of(item, h);
+                read_fresh_four(x + column, v);
+                *(Vec4*)(given.normed + (long long)row * columns + column) =
+                    Vec4{v[0] * norm.x * factor, v[1] * norm.y * factor, v[2] * norm.z * factor, v[3] * norm.w * factor};
             }
         }
     }
@@ -94,7 +108,7 @@ STRATA_INLINE void gated(const GateUpInputs& given, GateUpRoom& room, const floa
     float* sums = T::OFFSET ? (float*)(shared + given.sums_at) : nullptr;
     Vec4 ones[KEPT];
     keep_norm<8>(nullptr, columns, ones);
-    bring_kept<8>(x, ones, false, 0.0f, columns, T::BYTES, (u16*)shared, sums, &room.inverse, nullptr);
+    bring_kept<8>(x, ones, false, 0.0f, columns, form_of<T>(), (u16*)shared, sums, &room.inverse, nullptr);
     copy_async_wait<0>();
     __syncthreads();
     float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
@@ -173,11 +187,11 @@ STRATA_INLINE void gate_up(const GateUpInputs& given, GateUpRoom& room) {
     }
 }
 
-// grid (outputs / 16, rows), two warps for every expert and two for the shared one. T: type of the routed experts, S: of the shared one.
-template <class T, class S>
+// grid (outputs / 16, rows), WARPS warps for every expert and for the shared one. T: type of the routed experts, S: of the shared one.
+template <class T, class S, int WARPS>
 STRATA_INLINE void down(const DownInputs& given, float (*partial)[16], float* most_of) {
     STRATA_DYNAMIC_SHARED(shared);
-    int t = threadIdx.x, warp = t >> 5, which = warp >> 1, part = warp & 1, in_pair = t & 63;
+    int t = threadIdx.x, warp = t >> 5, which = warp / WARPS, part = warp % WARPS, of_expert = t % (32 * WARPS);
     int first = blockIdx.x * 16, own = given.outputs - first, row = blockIdx.y, pair = row * given.used + which;
     bool common = which >= given.used;
     const Down& m = common ? given.common : given.routed;
@@ -194,7 +208,7 @@ STRATA_INLINE void down(const DownInputs& given, float (*partial)[16], float* mo
     bool there = common || base != 0;
     const u8* from = (const u8*)(base + m.offset) + (u64)first * m.row_bytes;
     if (there) {
-        bring_tile(tile, m.slot, from, (u32)m.row_bytes, (u32)m.row_bytes, own, in_pair >> 2, in_pair & 3, 4);
+        bring_tile(tile, m.slot, from, (u32)m.row_bytes, (u32)m.row_bytes, own, of_expert / (2 * WARPS), of_expert % (2 * WARPS), 2 * WARPS);
     }
     copy_async_commit();
     if (!common && there) {
@@ -214,14 +228,14 @@ STRATA_INLINE void down(const DownInputs& given, float (*partial)[16], float* mo
     u16* activations = (u16*)(tile + (common ? given.common_x_at : given.x_at));
     float* sums = (common ? S::OFFSET : T::OFFSET) ? (float*)(tile + (common ? given.common_sums_at : given.sums_at)) : nullptr;
     float inverse, result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    bring_activations_of_warps(there, x, m.columns, common ? S::BYTES : T::BYTES, activations, sums, part, 2, most_of + 2 * which,
+    bring_activations_of_warps<8 / WARPS>(there, x, m.columns, common ? form_of<S>() : form_of<T>(), activations, sums, part, WARPS, most_of + WARPS * which,
                                inverse);
     copy_async_wait<0>();
     __syncthreads();
     if (!Same<T, S>::value && common) {
-        multiply_tile<S>(tile, m.slot, from, m.row_bytes, m.columns, activations, sums, part, 2, result);
+        multiply_tile<S>(tile, m.slot, from, m.row_bytes, m.columns, activations, sums, part, WARPS, result);
     } else if (there) {
-        multiply_tile<T>(tile, m.slot, from, m.row_bytes, m.columns, activations, sums, part, 2, result);
+        multiply_tile<T>(tile, m.slot, from, m.row_bytes, m.columns, activations, sums, part, WARPS, result);
     }
     factor = there ? factor * inverse : 0.0f;
     result[0] *= factor;
@@ -231,25 +245,25 @@ STRATA_INLINE void down(const DownInputs& given, float (*partial)[16], float* mo
     if (makes) {
         float sum = 0.0f;
 #pragma unroll 4
-        for (int w = 0; w < 2 * (given.used + given.shares); w++) {
+        for (int w = 0; w < WARPS * (given.used + given.shares); w++) {
             sum += partial[w][output];
         }
         *target = before + strength * sum;
     }
 }
 
-// T: type of the routed experts, S: of the shared one. Beside a shared expert of another type there are two blocks of down products a multiprocessor; otherwise
-// registers count for more.
+// T: type of the routed experts, S: of the shared one. Beside a shared expert of another type a warp makes an expert's down products, so that two blocks fit a
+// multiprocessor; otherwise two do, and a block has a multiprocessor to itself.
 #define STRATA_ROW_EXPERTS(name, T, S)                                                               \
     STRATA_RESIDENT_KERNEL(256, 4, row_gate_up_##name, const __grid_constant__ GateUpInputs given) { \
         __shared__ GateUpRoom room;                                                                  \
         gate_up<T, S>(given, room);                                                                  \
     }                                                                                                \
-    STRATA_RESIDENT_KERNEL(768, (Same<T, S>::value ? 1 : 2), row_down_##name,                          \
+    STRATA_RESIDENT_KERNEL((Same<T, S>::value ? 768 : 384), (Same<T, S>::value ? 1 : 2), row_down_##name, \
                            const __grid_constant__ DownInputs given) {                               \
         __shared__ float partial[24][16];                                                            \
         __shared__ float most_of[24];                                                                \
-        down<T, S>(given, partial, most_of);                                                         \
+        down<T, S, (Same<T, S>::value ? 2 : 1)>(given, partial, most_of);                            \
     }
 #define STRATA_ROW_ONE_TYPE(name, T) STRATA_ROW_EXPERTS(name, T, T)
 EACH_STORED_TYPE(STRATA_ROW_ONE_TYPE)
@@ -273,10 +287,10 @@ STRATA_ROW_BESIDE_Q8_0(iq3_s, TypeIq3S)
 STRATA_ROW_EXPERTS(mxfp4_bf16, TypeMxfp4, TypeBf16)
 STRATA_ROW_EXPERTS(nvfp4_bf16, TypeNvfp4, TypeBf16)
 
-#define STRATA_ROW_ROUTER(name, T)                                                        \
-    STRATA_KERNEL(256, row_route_##name, const __grid_constant__ RouteInputs given) {     \
-        __shared__ float partial[8][2];                                                   \
-        route<T>(given, partial);                                                         \
+#define STRATA_ROW_ROUTER(name, T)                                                                \
+    STRATA_RESIDENT_KERNEL(256, 4, row_route_##name, const __grid_constant__ RouteInputs given) { \
+        __shared__ float partial[8][2];                                                           \
+        route<T>(given, partial);                                                                 \
     }
 STRATA_ROW_ROUTER(f32, TypeF32)
 STRATA_ROW_ROUTER(f16, TypeF16)

@@ -36,7 +36,7 @@ STRATA_INLINE void products_of_streams(const StreamProducts& given, float (*part
     keep_norm<WARPS>(given.norm + (long long)stream * columns, columns, norm);
     wait_for_previous_kernel();
     release_next_kernel();
-    bring_kept<WARPS>(given.x + (long long)place * columns, norm, true, given.epsilon, columns, T::BYTES, (u16*)shared, sums, &inverse,
+    bring_kept<WARPS>(given.x + (long long)place * columns, norm, true, given.epsilon, columns, form_of<T>(), (u16*)shared, sums, &inverse,
                       blockIdx.x == 0 ? given.factors + place : nullptr);
     copy_async_wait<0>();
     __syncthreads();
@@ -143,13 +143,13 @@ STRATA_INLINE void hyper(const HyperInputs& given, HyperRoom& room) {
     for (int w = 0; w < 8; w++) {
         most = fmaxf(most, room.most[w]);
     }
-    fitting(most, T::BYTES, factor, inverse);
+    fitting(most, form_of<T>(), factor, inverse);
     if (128 * warp < rank) {
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             low[i] *= factor;
         }
-        put_four(T::BYTES, low, (u16*)shared + 4 * t, 4 * t < rank, sums, t >> 3);
+        put_four(form_of<T>(), low, (u16*)shared + 4 * t, 4 * t < rank, sums, t >> 3);
     }
     copy_async_wait<0>();
     __syncthreads();

@@ -41,7 +41,7 @@ STRATA_INLINE void products(const RowProducts& given, float (*partial)[16], floa
     keep_norm<WARPS>(given.norm, columns, norm);
     wait_for_previous_kernel();
     release_next_kernel();
-    bring_kept<WARPS>(given.x, norm, given.norm != nullptr, given.epsilon, columns, T::BYTES, activations, sums, &inverse, nullptr);
+    bring_kept<WARPS>(given.x, norm, given.norm != nullptr, given.epsilon, columns, form_of<T>(), activations, sums, &inverse, nullptr);
     int place = 0;
 #pragma unroll 1
     for (int tile = blockIdx.x; tile < given.tiles; tile += gridDim.x, place ^= 1) {
@@ -95,7 +95,7 @@ STRATA_INLINE void product_of_halves(const RowProducts& given, float (*partial)[
     float* target = m.out + (long long)stream * m.outputs + first + output;
     float before = makes && (m.mode == ADD || m.mode == INJECT) ? read_fresh(target) : 0.0f;
     float strength = makes && m.mode == INJECT ? read_fresh(given.factors + stream) : 1.0f;
-    bring_kept<WARPS>(given.x, norm, given.norm != nullptr, given.epsilon, columns, true, activations, sums, &inverse, nullptr);
+    bring_kept<WARPS>(given.x, norm, given.norm != nullptr, given.epsilon, columns, form_of<T>(), activations, sums, &inverse, nullptr);
     copy_async_wait<0>();
     __syncthreads();
     const u8* row = brought(tile, slot, from, m.row_bytes, lane >> 2);

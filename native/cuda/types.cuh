@@ -61,6 +61,16 @@ STRATA_INLINE void e2m1_values(u32 q, u32& low, u32& high) {
     plus_128(low, high);
 }
 
+// The same values without their signs where they are positive and, in the second pair, where they are negative, otherwise zeros: a nibble's highest bit asks
+// a permutation for the sign of the byte that the others choose. The nibbles of the word's first two bytes are in `first`, low before high.
+STRATA_INLINE void e2m1_signs(u32 q, u32* positive, u32* negative) {
+    u32 inverted = q ^ 0x88888888u;
+    positive[0] = permute_bytes(0x03020100u, 0x0c080604u, q);
+    positive[1] = permute_bytes(0x03020100u, 0x0c080604u, q >> 16);
+    negative[0] = permute_bytes(0x03020100u, 0x0c080604u, inverted);
+    negative[1] = permute_bytes(0x03020100u, 0x0c080604u, inverted >> 16);
+}
+
 // Eight bytes of a codebook with their signs (bit i of `signs`: element i is negative).
 STRATA_INLINE void signed_bytes(u32 low, u32 high, u32 signs, float* v) {
 #pragma unroll
@@ -82,7 +92,7 @@ STRATA_INLINE void split_bf16(u32 word, float* v) {
     v[1] = float_of(word & 0xffff0000u);
 }
 
-// HEAVY: whether making a scale takes more than a conversion. BYTES: whether `bytes` is there; NIBBLES: whether `nibbles` gives the bytes as low and high halves of a word; EVEN: whether all quarters of a group share one scale.
+// SIGNS: whether `signs` gives the bytes of positive and of negative values apart, woven. HEAVY: whether making a scale takes more than a conversion. BYTES: whether `bytes` is there; NIBBLES: whether `nibbles` gives the bytes as low and high halves of a word; EVEN: whether all quarters of a group share one scale.
 // Elements in file order: quarter q holds 8q .. 8q + 7.
 struct InOrder {
     STRATA_INLINE_MEMBER int first(int quarter) { return 8 * quarter; }
@@ -97,7 +107,7 @@ struct InHalves {
 // Reads plain values by way of bytes.
 template <class T>
 struct FromBytes {
-    static const bool BYTES = true, NIBBLES = false, HEAVY = false;
+    static const bool BYTES = true, NIBBLES = false, HEAVY = false, SIGNS = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
         u32 low, high;
         Scale s = T::bytes(row, group, quarter, low, high);
@@ -262,7 +272,7 @@ STRATA_INLINE float e4m3_of(u32 s) {
 
 // 64 elements in 36 bytes: u8 s[4]; q[32]; 16 elements a scale, low nibbles the first 8 of them.
 struct TypeNvfp4 : FromBytes<TypeNvfp4> {
-    static const bool PLAIN = false, HEAVY = true, EVEN = false, OFFSET = false;
+    static const bool PLAIN = false, HEAVY = true, EVEN = false, OFFSET = false, SIGNS = true;
     static const int BIAS = 128;
     STRATA_INLINE_MEMBER int first(int quarter) { return 16 * (quarter >> 1) + 4 * (quarter & 1); }
     STRATA_INLINE_MEMBER int second(int quarter) { return 16 * (quarter >> 1) + 4 * (quarter & 1) + 8; }
@@ -271,6 +281,10 @@ struct TypeNvfp4 : FromBytes<TypeNvfp4> {
         int sub = 2 * (group & 1) + (quarter >> 1);
         e2m1_values(read_u32(b + 4 + 16 * (group & 1) + 4 * quarter), low, high);
         return Scale{0.5f * e4m3_of(read_u32(b) >> (8 * sub) & 127u), 0.0f};  // the values are doubled
+    }
+    // Of the j-th of four groups in a row.
+    STRATA_INLINE_MEMBER void signs(const u8* row, int four, int j, int quarter, u32* positive, u32* negative) {
+        e2m1_signs(read_u32(row + 72 * four + 4 * quarter + 36 * (j >> 1) + 4 + 16 * (j & 1)), positive, negative);
     }
     STRATA_INLINE_MEMBER void halves(const u8* row, int group, float* scales) {
         u32 both = read_u16(row + (long long)36 * (group >> 1) + 2 * (group & 1));
