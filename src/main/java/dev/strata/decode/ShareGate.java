@@ -5,7 +5,7 @@ import java.util.Arrays;
 /**
  * Whether the processor's help pays. While it is on trial, {@value #BLOCK} layers with help and as many without it take turns, and each counts
  * as a whole, from its router's choice to that of the next layer, by the experts that it missed. The medians of {@value #COUNTED} layers of each
- * kind decide for good, against help unless it gains more than what they vary by.
+ * kind decide for good, against help unless it gains more than what they vary by; fewer do where help costs much.
  */
 final class ShareGate {
     private static final int BLOCK = 8;
@@ -15,6 +15,11 @@ final class ShareGate {
     private static final int PATIENCE = 20 * BLOCK;
 
     private static final double WORTH_IT = 0.95;
+
+    /** So many layers of each kind are enough to see that help costs much. */
+    private static final int ENOUGH = 4;
+
+    private static final double COSTS_MUCH = 1.2;
 
     private final double[][] times = new double[2][COUNTED];
     private final int[] counts = new int[2];
@@ -47,10 +52,9 @@ final class ShareGate {
             return;
         }
         times[kind][counts[kind]++] = millis / missed;
-        if (counts[0] == COUNTED && counts[1] == COUNTED) {
-            decided = true;
-            pays = ratio() < WORTH_IT;
-        }
+        int both = Math.min(counts[0], counts[1]);
+        decided = both == COUNTED || both >= ENOUGH && ratio() > COSTS_MUCH;
+        pays = decided && ratio() < WORTH_IT;
     }
 
     boolean decided() {
@@ -63,11 +67,11 @@ final class ShareGate {
 
     /** Time of layers with help to time of those without; once it is decided. */
     double ratio() {
-        return median(times[0]) / median(times[1]);
+        return median(0) / median(1);
     }
 
-    private static double median(double[] values) {
-        double[] sorted = values.clone();
+    private double median(int kind) {
+        double[] sorted = Arrays.copyOf(times[kind], counts[kind]);
         Arrays.sort(sorted);
         return sorted[sorted.length / 2];
     }
