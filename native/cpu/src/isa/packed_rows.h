@@ -2,7 +2,7 @@
 //
 // A vector of codes has 4 inputs of as many outputs as it has lanes, so an activation's pair (or four bytes) goes to all lanes by a load alone, sums of a block need no
 // shuffle, and factors are one vector for all outputs of a group. Codes become values by one byte shuffle. Counted for AVX2 and one row, 4 bits, a block of 32: 1.5
-// operations to take half bytes apart, 1 to look up, 2 to widen, 4 to multiply and add, 0.7 for factors. Bytes moved: the matrix once as one stream, prefetched 4 KiB ahead.
+// operations to take half bytes apart, 1 to look up, 2 to widen, 4 to multiply and add, 1 for factors. Bytes moved: the matrix once as one stream, prefetched 4 KiB ahead.
 #pragma once
 #include "float_products.h"
 

@@ -144,6 +144,11 @@ public final class Backends {
     }
 
     private static Backend cpu(Options options) {
+        return CpuBackend.create(cpuSettings(options));
+    }
+
+    /** How the CPU backend is to run. */
+    static CpuSettings cpuSettings(Options options) {
         CpuSettings settings = settings(options.variables()).withTailSkip(TierSettings.tailSkip(options));
         if (options.engine().deterministic()) {
             // Products with packed weights add in another order, and what is packed depends on the room that there is.
@@ -152,7 +157,7 @@ public final class Backends {
         if (options.engine().threads() > 0) {
             settings = settings.withThreads(options.engine().threads());
         }
-        return CpuBackend.create(settings);
+        return settings;
     }
 
     private static CpuSettings settings(Variables variables) {
