@@ -7,6 +7,9 @@ import java.util.List;
 
 /** Reads prompts: one pass takes the next tokens of the sequences that are first in line, and the answers of those read to their end begin. */
 final class Reading {
+    /** A quarter of a chunk is for prompts that came later, so that a short one need not wait for the end of a long one. */
+    private static final int PART_BEHIND = 4;
+
     private final Passes passes;
     private final SequenceStore store;
     private final Outcomes outcomes;
@@ -39,20 +42,32 @@ final class Reading {
         echo = new PromptEcho(text, scratch, outcomes);
     }
 
-    /** The parts of the next pass: as many sequences, oldest first, as fit into one chunk. A suspect one is read alone. */
+    /**
+     * The parts of the next pass: as many sequences, oldest first, as fit into one chunk, of which a long prompt leaves a part to those behind it. A suspect one
+     * is read alone.
+     */
     List<Part> plan(List<Sequence> running) {
         List<Part> parts = new ArrayList<>();
         int rows = 0;
+        int behind = 0;
+        for (Sequence sequence : running) {
+            behind += sequence.reading() && !single(sequence) ? sequence.unread() : 0;
+        }
         int endings = 0;
         for (Sequence sequence : running) {
             if (!sequence.reading() || rows == chunk || endings == passes.mostLogitRows()) {
                 continue;
             }
-            boolean single = alone || sequence.suspect || echo.wanted(sequence);
+            boolean single = single(sequence);
             if (single && !parts.isEmpty()) {
                 break;
             }
-            int most = echo.wanted(sequence) ? Math.min(chunk, passes.mostLogitRows()) : chunk - rows;
+            int room = chunk - rows;
+            if (!single) {
+                behind -= sequence.unread();
+                room -= Math.min(behind, room / PART_BEHIND);
+            }
+            int most = echo.wanted(sequence) ? Math.min(chunk, passes.mostLogitRows()) : room;
             int take = Math.min(most, stops.next(sequence) - sequence.past);
             parts.add(new Part(sequence, rows, take, sequence.past, 0));
             rows += take;
@@ -62,6 +77,10 @@ final class Reading {
             }
         }
         return parts;
+    }
+
+    private boolean single(Sequence sequence) {
+        return alone || sequence.suspect || echo.wanted(sequence);
     }
 
     /**

@@ -141,6 +141,37 @@ class SharingTest {
         }
     }
 
+    /** A short prompt does not wait until a long one that came before has been read. */
+    @Test
+    void aShortPromptIsReadBesideALongOne() {
+        EngineFixture.Builder builder = new EngineFixture.Builder();
+        builder.parallel = 3;
+        builder.pages = 200;
+        try (EngineFixture fixture = builder.start()) {
+            CountDownLatch asked = new CountDownLatch(1);
+            fixture.model.before = batch -> await(asked);
+            int[] first = EngineFixture.tokens(1200, 1);
+            int[] second = EngineFixture.tokens(20, 2);
+            Collector longOne = fixture.begin(EngineFixture.request(EngineFixture.prompt(first), 3));
+            Collector shortOne = fixture.begin(EngineFixture.request(EngineFixture.prompt(second), 3));
+            asked.countDown();
+            assertEquals(EngineFixture.expected(second, 3), shortOne.awaitEnd().text());
+            assertEquals(EngineFixture.expected(first, 3), longOne.awaitEnd().text());
+            int chunks = 0;
+            for (Batch pass : fixture.model.passes) {
+                if (pass.segments().getLast().past() + pass.segments().getLast().rows() == second.length) {
+                    break;
+                }
+                chunks++;
+            }
+            // The first may have begun alone, and a chunk leaves a quarter of 64 rows.
+            assertTrue(chunks <= 2, chunks + " passes before the short prompt was read");
+            for (Batch pass : fixture.model.passes.subList(3, 10)) {
+                assertTrue(pass.rows() == 64 || pass.rows() <= 2, "a chunk of " + pass.rows() + " rows");
+            }
+        }
+    }
+
     @Test
     void answersNeverWaitForTwoChunksInARow() {
         EngineFixture.Builder builder = new EngineFixture.Builder();
