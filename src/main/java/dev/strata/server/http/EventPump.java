@@ -92,12 +92,13 @@ final class EventPump implements GenerationCall.Taker {
         try {
             // Without a limit: a virtual thread that waits for a time costs a wake-up of yet another thread.
             lastCame.await();
-            if (done.getCount() > 0 && !send(edges)) {
+            if (!isDone() && !(send(edges) && isDone())) {
                 scheduleNow();
             }
             done.await();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+            finish();
             throw new ClientGoneException("Interrupted");
         } finally {
             queue.unwatch(this);
@@ -199,7 +200,7 @@ final class EventPump implements GenerationCall.Taker {
                 sender.release();
             }
         }
-        if (done.getCount() == 0) {
+        if (isDone()) {
             // Ended: the turn is nobody's.
             return true;
         }
@@ -239,6 +240,11 @@ final class EventPump implements GenerationCall.Taker {
         return true;
     }
 
+    /** Whether nothing more is written. */
+    boolean isDone() {
+        return done.getCount() == 0;
+    }
+
     private void finish() {
         done.countDown();
         lastCame.countDown();
@@ -263,7 +269,7 @@ final class EventPump implements GenerationCall.Taker {
 
     /** Looks after silence and slow readers. */
     void look() {
-        if (done.getCount() == 0) {
+        if (isDone()) {
             return;
         }
         long now = System.nanoTime();
@@ -278,7 +284,7 @@ final class EventPump implements GenerationCall.Taker {
     }
 
     private void keepAlive() {
-        if (done.getCount() > 0 && channel.isWritable() && turn.claim()) {
+        if (!isDone() && channel.isWritable() && turn.claim()) {
             writer.keepAlive();
             events.flush();
             lastWrite = System.nanoTime();
@@ -289,7 +295,7 @@ final class EventPump implements GenerationCall.Taker {
     /** Writes what there is, on the event loop. Returns whether {@link #flush} has to follow. */
     boolean write() {
         scheduled.set(false);
-        if (done.getCount() == 0 || send(queue.sender()) || !turn.claim()) {
+        if (isDone() || send(queue.sender()) || !turn.claim()) {
             return false;
         }
         writePieces();
@@ -324,7 +330,7 @@ final class EventPump implements GenerationCall.Taker {
     /** Sends what was written. */
     void flush() {
         lastWrite = System.nanoTime();
-        if (done.getCount() > 0) {
+        if (!isDone()) {
             channel.flush();
             openTurn();
         }

@@ -70,6 +70,7 @@ final class PumpQueue {
 
     /** One timer for all streams, which goes on for a while without any: to start one wakes the event loop. */
     private void look() {
+        watched.removeIf(EventPump::isDone);
         watched.forEach(EventPump::look);
         emptyLooks = watched.isEmpty() ? emptyLooks + 1 : 0;
         if (emptyLooks < LAST_LOOKS) {
