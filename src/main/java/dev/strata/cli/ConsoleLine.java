@@ -31,7 +31,10 @@ final class ConsoleLine extends EncoderBase<ILoggingEvent> {
         StringBuilder line = new StringBuilder(160);
         time(line, event.getTimeStamp());
         String level = event.getLevel().toString();
-        line.append(' ').append(level).repeat(' ', Math.max(0, 5 - level.length())).append(' ');
+        line.append(' ')
+                .append(level)
+                .repeat(' ', Math.max(0, 5 - level.length()))
+                .append(' ');
         line.append(event.getFormattedMessage()).append(System.lineSeparator());
         if (event.getThrowableProxy() != null) {
             line.append(trace(event));

@@ -45,7 +45,8 @@ final class PromptPathCommand implements Callable<Integer> {
             names = "--short",
             paramLabel = "N[,N...]",
             split = ",",
-            description = "Tokens of the short prompts, three of each length; goals are held against the first. Default: 2048.")
+            description =
+                    "Tokens of the short prompts, three of each length; goals are held against the first. Default: 2048.")
     private List<Integer> shortPrompts = List.of(2048);
 
     @Option(

@@ -16,12 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param tailSkip rank from which on a step leaves out experts that are not in RAM; 0: none are
  */
 public record CpuSettings(
-        int threads,
-        @Nullable CpuIsa cap,
-        boolean pin,
-        boolean hugeWeights,
-        boolean packedWeights,
-        int tailSkip) {
+        int threads, @Nullable CpuIsa cap, boolean pin, boolean hugeWeights, boolean packedWeights, int tailSkip) {
     /** With copies packed and no expert left out. */
     public CpuSettings(int threads, @Nullable CpuIsa cap, boolean pin, boolean hugeWeights) {
         this(threads, cap, pin, hugeWeights, true, 0);

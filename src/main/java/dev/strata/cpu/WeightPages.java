@@ -123,12 +123,7 @@ final class WeightPages {
     void move(MemorySegment matrix, MatrixForm form, long target) {
         if (form.packed()) {
             CpuKernels.strata_cpu_pack(
-                    context.address(),
-                    form.type().id(),
-                    matrix.address(),
-                    form.outputs(),
-                    form.inputs(),
-                    target);
+                    context.address(), form.type().id(), matrix.address(), form.outputs(), form.inputs(), target);
         } else {
             copy(matrix.address(), target, matrix.byteSize());
         }

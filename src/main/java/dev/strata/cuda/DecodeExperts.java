@@ -278,7 +278,8 @@ final class DecodeExperts {
         DownLayout common = shared == null ? where : downLayout(shared);
         int experts = routing.used() + (shared == null ? 0 : 1);
         boolean plain = early && RowDecode.sums(layout, shared, experts);
-        // Of row_experts.cu, beside a shared expert of another type: a warp an expert, so that two blocks fit a multiprocessor.
+        // Of row_experts.cu, beside a shared expert of another type: a warp an expert, so that two blocks fit a
+        // multiprocessor.
         boolean mixed = plain && shared != null && shared.down().type() != layout.downType();
         int each = mixed ? 1 : Math.clamp(MOST_WARPS / experts, 1, 2);
         int columns = layout.intermediate();

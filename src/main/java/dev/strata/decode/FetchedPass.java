@@ -80,8 +80,7 @@ final class FetchedPass implements AutoCloseable {
             Spares ofPrompts) {
         Event begun = device.newEvent();
         try {
-            return new FetchedPass(
-                    device, cache, blobs, scheduler, ofSteps, ofPrompts, begun, device.newEvent());
+            return new FetchedPass(device, cache, blobs, scheduler, ofSteps, ofPrompts, begun, device.newEvent());
         } catch (RuntimeException failed) {
             begun.close();
             throw failed;

@@ -76,10 +76,8 @@ final class PromptShare implements AutoCloseable {
         workers = parts.workers();
         mostRows = parts.mostRows();
         spared = parts.spared();
-        helper = Executors.newSingleThreadExecutor(work -> Thread.ofPlatform()
-                .daemon()
-                .name("prompt-experts")
-                .unstarted(() -> {
+        helper = Executors.newSingleThreadExecutor(
+                work -> Thread.ofPlatform().daemon().name("prompt-experts").unstarted(() -> {
                     bind(spared);
                     work.run();
                 }));

@@ -108,7 +108,8 @@ final class ResidencyTable implements AutoCloseable {
         if (dirty.isEmpty()) {
             return;
         }
-        // One copy over all of them: layers between hold what they held, and a copy of its own takes longer to begin than a layer to cross.
+        // One copy over all of them: layers between hold what they held, and a copy of its own takes longer to begin
+        // than a layer to cross.
         copy(image, dirty.nextSetBit(0), dirty.length() - 1, stream);
         dirty.clear();
         flushed.record(stream);

@@ -114,17 +114,7 @@ final class SharedSteps implements AutoCloseable {
                 stream.synchronize();
             }
             return new SharedSteps(
-                    device,
-                    cache,
-                    table,
-                    planned,
-                    spareAddress,
-                    spares,
-                    pulls,
-                    log,
-                    tailSkip,
-                    state,
-                    owned);
+                    device, cache, table, planned, spareAddress, spares, pulls, log, tailSkip, state, owned);
         } catch (RuntimeException failed) {
             Closing.all(owned);
             throw failed;

@@ -229,10 +229,7 @@ public final class DecodeBenchmark {
     private record Marks(long hitBytes, long missBytes, long swaps, long kept) {
         static Marks of(DevicePlacement placement) {
             return new Marks(
-                    placement.usage().hitBytes(),
-                    placement.usage().missBytes(),
-                    placement.swapped(),
-                    placement.kept());
+                    placement.usage().hitBytes(), placement.usage().missBytes(), placement.swapped(), placement.kept());
         }
 
         Marks minus(Marks other) {

@@ -4,7 +4,6 @@ import dev.strata.device.BlobParts;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertSource;
 import dev.strata.device.ExpertView;
-import dev.strata.memory.Bytes;
 import dev.strata.os.BlockFile;
 import dev.strata.os.BlockFiles;
 import dev.strata.os.HostPages;

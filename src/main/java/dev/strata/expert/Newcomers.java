@@ -61,8 +61,7 @@ public final class Newcomers {
                 continue;
             }
             int victim = SlotAdaptation.leastUsed(cache, usage, layer, NONE);
-            if (victim >= 0
-                    && usage.count(layer, expert) > minimumGain * usage.count(layer, cache.expert(victim))) {
+            if (victim >= 0 && usage.count(layer, expert) > minimumGain * usage.count(layer, cache.expert(victim))) {
                 taker.take(victim, layer, expert, places[which]);
             }
         }

@@ -104,7 +104,8 @@ final class LoadedModel implements Model {
 
     @Override
     public boolean pauses(int rows) {
-        // Elsewhere layers are queued, not computed, when their operations return. Smaller passes look table rows up before their first layer.
+        // Elsewhere layers are queued, not computed, when their operations return. Smaller passes look table rows up
+        // before their first layer.
         return !ops.runsAhead() && rows >= NgramBlock.LEAST_AHEAD;
     }
 

@@ -178,7 +178,8 @@ final class LibC {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment capture = arena.allocate(CAPTURE);
             MemorySegment attributes = arena.allocate(ATTRIBUTE_BYTES, 8);
-            long read = (long) syscall.get().invokeExact(capture, SET_ATTRIBUTES + 1, 0, attributes, ATTRIBUTE_BYTES, 0);
+            long read =
+                    (long) syscall.get().invokeExact(capture, SET_ATTRIBUTES + 1, 0, attributes, ATTRIBUTE_BYTES, 0);
             if (read != 0) {
                 return -errno(capture);
             }

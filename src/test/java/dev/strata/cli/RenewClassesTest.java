@@ -55,7 +55,8 @@ class RenewClassesTest {
         Path classes = Files.createDirectory(folder.resolve("classes"));
         String source = "scripts/lib/RenewClasses.java";
         assertEquals(0, compiler.run(null, null, null, "-proc:none", "-d", classes.toString(), source));
-        try (URLClassLoader loader = new URLClassLoader(new URL[] {classes.toUri().toURL()})) {
+        try (URLClassLoader loader =
+                new URLClassLoader(new URL[] {classes.toUri().toURL()})) {
             String[] names = new String[jars.length];
             for (int i = 0; i < jars.length; i++) {
                 names[i] = jars[i].toString();
@@ -70,19 +71,22 @@ class RenewClassesTest {
     private static Path jar(Path path, int version) throws IOException {
         boolean tables = version >= JAVA_7;
         byte[] bytes = ClassFile.of(tables ? StackMapsOption.GENERATE_STACK_MAPS : StackMapsOption.DROP_STACK_MAPS)
-                .build(ClassDesc.of("Larger"), type -> type.withVersion(version, 0)
-                        .withFlags(ClassFile.ACC_PUBLIC)
-                        .withMethodBody(
-                                "of",
-                                MethodTypeDesc.of(
-                                        ConstantDescs.CD_int, ConstantDescs.CD_int, ConstantDescs.CD_int),
-                                ClassFile.ACC_PUBLIC | ClassFile.ACC_STATIC,
-                                code -> code.iload(0)
-                                        .iload(1)
-                                        .ifThenElse(
-                                                Opcode.IF_ICMPGE,
-                                                first -> first.iload(0).ireturn(),
-                                                second -> second.iload(1).ireturn())));
+                .build(
+                        ClassDesc.of("Larger"),
+                        type -> type.withVersion(version, 0)
+                                .withFlags(ClassFile.ACC_PUBLIC)
+                                .withMethodBody(
+                                        "of",
+                                        MethodTypeDesc.of(
+                                                ConstantDescs.CD_int, ConstantDescs.CD_int, ConstantDescs.CD_int),
+                                        ClassFile.ACC_PUBLIC | ClassFile.ACC_STATIC,
+                                        code -> code.iload(0)
+                                                .iload(1)
+                                                .ifThenElse(
+                                                        Opcode.IF_ICMPGE,
+                                                        first -> first.iload(0).ireturn(),
+                                                        second ->
+                                                                second.iload(1).ireturn())));
         try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(path))) {
             out.putNextEntry(new JarEntry("Larger.class"));
             out.write(bytes);

@@ -46,7 +46,9 @@ class PackedWeightsTest {
     void kernelsPack() {
         assumeTrue(CpuBackend.isAvailable(), CpuBackend.reason());
         try (CpuBackend backend = CpuBackend.create(CpuSettings.standard().withThreads(1))) {
-            assumeTrue(backend.isa() != CpuIsa.GENERIC, "no matrices are packed for " + backend.isa().label());
+            assumeTrue(
+                    backend.isa() != CpuIsa.GENERIC,
+                    "no matrices are packed for " + backend.isa().label());
         }
         assumeTrue(WeightPages.fits(1 << 20, HostMemory.read()), "too little free memory for a copy");
     }
@@ -73,7 +75,8 @@ class PackedWeightsTest {
             }
             // One row, eight, and as many as go through register tiles.
             float[] eight = product(packing, packed, in, 8);
-            assertArrayEquals(product(packing, packed, in, 1), Arrays.copyOf(eight, OUTPUTS), "eight rows sum differently");
+            assertArrayEquals(
+                    product(packing, packed, in, 1), Arrays.copyOf(eight, OUTPUTS), "eight rows sum differently");
             assertNear(product(copying, stored, in, 8), eight);
             assertNear(product(copying, stored, in, 13), product(packing, packed, in, 13));
         }
@@ -105,7 +108,10 @@ class PackedWeightsTest {
             CpuRouting routing = (CpuRouting) backend.routing(3, 2);
             for (int i = 0; i < 6; i++) {
                 routing.ids().host().setAtIndex(ValueLayout.JAVA_INT, i, i % 4);
-                routing.weights().buffer().host().set(ValueLayout.JAVA_FLOAT, routing.weights().offset() + 4L * i, 1);
+                routing.weights()
+                        .buffer()
+                        .host()
+                        .set(ValueLayout.JAVA_FLOAT, routing.weights().offset() + 4L * i, 1);
             }
             float[][] results = new float[2][];
             for (int i = 0; i < 2; i++) {

@@ -71,8 +71,21 @@ class MissKernelsTest {
                 device.copyToDevice(host.asSlice(0, 12), routing.ids(), 0, stream);
                 stream.synchronize();
                 MissShare share = new MissShare(
-                        0, layout, table, plan, blobs.address(), bytes, spare.address(), bytes, 3, pulls, 0,
-                        notes.address(), 6, state, null);
+                        0,
+                        layout,
+                        table,
+                        plan,
+                        blobs.address(),
+                        bytes,
+                        spare.address(),
+                        bytes,
+                        3,
+                        pulls,
+                        0,
+                        notes.address(),
+                        6,
+                        state,
+                        null);
                 MissKernels kernels = ((CudaOps) backend.ops()).misses();
                 for (int[] slots : new int[][] {{0, 1}, {2, 0}}) {
                     kernels.share(share, routing, backend.tensor(1, 32, "rows"), false);

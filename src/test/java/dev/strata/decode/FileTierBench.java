@@ -293,7 +293,12 @@ final class FileTierBench {
             }
             int chunk = arm.name.contains("32K") ? PASSES * ROWS : ROWS;
             long unique = (long) prompts * arm.passes * fileBytes(placement, source, layout);
-            row(arm.name, (double) prompts * arm.passes * chunk, all, unique, compared ? Measured.text(comparison) : "");
+            row(
+                    arm.name,
+                    (double) prompts * arm.passes * chunk,
+                    all,
+                    unique,
+                    compared ? Measured.text(comparison) : "");
         }
     }
 
@@ -377,7 +382,12 @@ final class FileTierBench {
             String rate = unique == 0 ? "" : String.format(Locale.ROOT, "%.2f", unique / 1e9 / of.seconds());
             String cost = unique == 0 ? "" : String.format(Locale.ROOT, "%.2f", of.processor() * 1e9 / unique);
             System.out.printf(
-                    Locale.ROOT, "| %s | %.1f | %s | | | | | | | 0 %% | %s |%n", name, tokens / of.seconds(), rate, cost);
+                    Locale.ROOT,
+                    "| %s | %.1f | %s | | | | | | | 0 %% | %s |%n",
+                    name,
+                    tokens / of.seconds(),
+                    rate,
+                    cost);
             return;
         }
         System.out.printf(

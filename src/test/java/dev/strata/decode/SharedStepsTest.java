@@ -93,7 +93,10 @@ class SharedStepsTest {
             long hits = world.placement.usage().hits();
             world.pass.run(1, new SplittableRandom(seed));
             world.pass.run(1, random);
-            assertEquals(2 * 5 * USED, world.placement.usage().hits() - hits, "all choices of the last two repeated steps were there");
+            assertEquals(
+                    2 * 5 * USED,
+                    world.placement.usage().hits() - hits,
+                    "all choices of the last two repeated steps were there");
         }
     }
 

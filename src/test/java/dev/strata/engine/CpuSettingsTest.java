@@ -15,8 +15,7 @@ import org.junit.jupiter.api.Test;
 /** What the variables of the CPU backend and the engine's options make of its settings. */
 class CpuSettingsTest {
     private static CpuSettings settings(EngineOptions engine, Map<String, String> environment) {
-        return Backends.cpuSettings(
-                new Options(Path.of("model.gguf"), List.of(), engine, Variables.read(environment)));
+        return Backends.cpuSettings(new Options(Path.of("model.gguf"), List.of(), engine, Variables.read(environment)));
     }
 
     @Test
@@ -30,6 +29,7 @@ class CpuSettingsTest {
     @Test
     void weightsAreCopiedUnlessToldOtherwise() {
         assertTrue(settings(EngineOptions.DEFAULTS, Map.of()).hugeWeights());
-        assertFalse(settings(EngineOptions.DEFAULTS, Map.of("STRATA_CPU_HUGE_WEIGHTS", "0")).hugeWeights());
+        assertFalse(settings(EngineOptions.DEFAULTS, Map.of("STRATA_CPU_HUGE_WEIGHTS", "0"))
+                .hugeWeights());
     }
 }

@@ -129,7 +129,8 @@ class SharingTest {
             assertTrue(fixture.model.between.size() >= 5, fixture.model.between.size() + " steps between layers");
             assertEquals(
                     EngineFixture.expected(first, 9),
-                    fixture.run(EngineFixture.request(EngineFixture.prompt(first), 9)).text());
+                    fixture.run(EngineFixture.request(EngineFixture.prompt(first), 9))
+                            .text());
         }
     }
 

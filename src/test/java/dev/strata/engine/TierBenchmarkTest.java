@@ -106,7 +106,8 @@ class TierBenchmarkTest {
         assertEquals(true, identity.get("same"));
         assertEquals(List.of(hash), identity.get("hashes_of_long_prompts"));
         results.clear();
-        assertTrue(new PromptBenchmark(options, 48, List.of(16), true).run(PromptArm.parse("none/pieces"), results::add));
+        assertTrue(
+                new PromptBenchmark(options, 48, List.of(16), true).run(PromptArm.parse("none/pieces"), results::add));
         assertTrue(part(results.getFirst(), "short").get("tok_per_s") instanceof List<?> rates && rates.size() == 1);
     }
 

@@ -38,7 +38,8 @@ class CacheReplayTest {
         ArenaLayout many = Layouts.small(3, 512);
         RoutingTrace trace = trace(new SkewedRouting(3, 512, 10, 0.7, 0.5, 5), 135);
         CacheReplay replay = new CacheReplay(many, trace, 75);
-        double adaptive = replay.adaptive(3 * slotsOfALayer, SlotAdaptation.DEFAULTS).hitRate();
+        double adaptive =
+                replay.adaptive(3 * slotsOfALayer, SlotAdaptation.DEFAULTS).hitRate();
         double fixed = replay.fixed(3 * slotsOfALayer);
         double lru = replay.leastRecentlyUsed(3 * slotsOfALayer);
         assertTrue(adaptive > fixed && adaptive > lru, adaptive + ", " + fixed + ", " + lru);

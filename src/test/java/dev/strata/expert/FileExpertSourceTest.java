@@ -118,8 +118,7 @@ class FileExpertSourceTest {
         List<String> batches = served.stream()
                 .map(name -> name.substring(0, name.indexOf(' ')))
                 .toList();
-        assertEquals(
-                List.of("arena", "arena", "step", "step", "sooner", "sooner", "later", "later"), batches);
+        assertEquals(List.of("arena", "arena", "step", "step", "sooner", "sooner", "later", "later"), batches);
     }
 
     @Test
@@ -131,10 +130,12 @@ class FileExpertSourceTest {
                 BlockReader reader = BlockReader.of(List.of(Path.of("model.gguf")), List.of(file), 4)) {
             MemorySegment target = arena.allocate(3 << 20, 4096);
             int big = 300 << 10;
-            reader.read(List.of(
-                    new ReadPlan.Wanted(new FileSlice(0, 8192, big), target, 4096),
-                    new ReadPlan.Wanted(new FileSlice(0, 1 << 20, big), target, (1 << 20) + 100),
-                    new ReadPlan.Wanted(new FileSlice(0, (2 << 20) + 4096, 4096), target, 2 << 20)), 0);
+            reader.read(
+                    List.of(
+                            new ReadPlan.Wanted(new FileSlice(0, 8192, big), target, 4096),
+                            new ReadPlan.Wanted(new FileSlice(0, 1 << 20, big), target, (1 << 20) + 100),
+                            new ReadPlan.Wanted(new FileSlice(0, (2 << 20) + 4096, 4096), target, 2 << 20)),
+                    0);
             assertEquals(2, reader.counters().requests(), "the others are near each other");
             MemorySegment all = MemorySegment.ofArray(bytes);
             assertEquals(-1, MemorySegment.mismatch(all, 8192, 8192 + big, target, 4096, 4096 + big));

@@ -32,7 +32,8 @@ class NewcomersTest {
             newcomers.add(0, 4, 40);
             newcomers.add(0, 7, 70);
             newcomers.add(0, 0, 0);
-            assertEquals(List.of("layer 0: 7 of 70 for 1", "layer 0: 4 of 40 for 2"), admitted(newcomers, cache, usage));
+            assertEquals(
+                    List.of("layer 0: 7 of 70 for 1", "layer 0: 4 of 40 for 2"), admitted(newcomers, cache, usage));
             assertEquals(List.of(), admitted(newcomers, cache, usage), "those of an earlier step are forgotten");
         }
     }

@@ -52,9 +52,11 @@ class PageCacheProbeTest {
     void whatIsMadeCountsAsWarm() {
         StoredMatrices made = new StoredMatrices.Converted(
                 QuantType.Q8_0, LAYOUT.downBytes(), (expert, target) -> target.fill((byte) expert));
-        assertEquals(1, PageCacheProbe.cachedShare(List.of(new StoredExperts(LAYOUT, made, made, made, List.of())), entry -> {
-            throw new AssertionError(entry);
-        }));
+        assertEquals(
+                1,
+                PageCacheProbe.cachedShare(List.of(new StoredExperts(LAYOUT, made, made, made, List.of())), entry -> {
+                    throw new AssertionError(entry);
+                }));
     }
 
     /** Makes matrices from one tensor. */

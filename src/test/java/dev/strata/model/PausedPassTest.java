@@ -93,8 +93,7 @@ final class PausedPassTest {
     }
 
     private static Batch batch(int[] tokens, int past, int[] pages, int slot, int[] history, boolean hold) {
-        return new Batch(
-                tokens, List.of(new Batch.Segment(0, tokens.length, past, pages, slot, history)), hold);
+        return new Batch(tokens, List.of(new Batch.Segment(0, tokens.length, past, pages, slot, history)), hold);
     }
 
     private static float[] chunk(Model model, BooleanSupplier step) {
@@ -131,15 +130,19 @@ final class PausedPassTest {
 
     @ParameterizedTest
     @CsvSource({
-        "qwen3_moe, cpu", "qwen3_next, cpu", "qwen3_5_moe, cpu", "qwen4_exp, cpu", "qwen3_next, reference", "qwen4_exp, reference"
+        "qwen3_moe, cpu",
+        "qwen3_next, cpu",
+        "qwen3_5_moe, cpu",
+        "qwen4_exp, cpu",
+        "qwen3_next, reference",
+        "qwen4_exp, reference"
     })
     void bitsAreTheSame(String name, String where) {
         boolean cpu = where.equals("cpu");
         assumeTrue(!cpu || CpuBackend.isAvailable(), CpuBackend.reason());
         try (ModelFiles files = ModelFileOpener.open(ReferenceLogitsTest.folder(name));
-                Backend backend = cpu
-                        ? CpuBackend.create(CpuSettings.standard().withThreads(2))
-                        : ReferenceBackend.create(2);
+                Backend backend =
+                        cpu ? CpuBackend.create(CpuSettings.standard().withThreads(2)) : ReferenceBackend.create(2);
                 Model model = ModelLoader.load(files, backend, new ModelOptions(384, 8, 2, KvFormat.F32, false))) {
             assertTrue(model.pauses(CHUNK));
             assertFalse(model.pauses(WINDOW));

@@ -137,7 +137,8 @@ final class DisconnectTest {
             long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
             String connections;
             do {
-                connections = server.get("/metrics").body().replaceAll("(?s).*\nstrata_http_connections ([^\n]*).*", "$1");
+                connections =
+                        server.get("/metrics").body().replaceAll("(?s).*\nstrata_http_connections ([^\n]*).*", "$1");
             } while (!connections.equals("1.0") && System.nanoTime() < end);
             assertEquals("1.0", connections, "the one that asks");
         }

@@ -108,8 +108,9 @@ final class HttpRulesTest {
             String body = "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}],\"stream\":true}";
             client.post("/v1/chat/completions", body);
             client.readUntil("first");
-            client.send("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: "
-                    + "100-continue\r\nContent-Length: " + body.length() + "\r\n\r\n" + body);
+            client.send(
+                    "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: "
+                            + "100-continue\r\nContent-Length: " + body.length() + "\r\n\r\n" + body);
             // Both requests are there as soon as this one, which comes later, is answered.
             assertEquals(200, server.get("/health").statusCode());
             go.countDown();

@@ -16,7 +16,8 @@ final class DirectSender {
 
     private final AtomicBoolean taken = new AtomicBoolean();
     private final byte[] events = new byte[MOST + PendingBytes.FRAME];
-    private final ByteBuffer memory = ByteBuffer.allocateDirect(MOST + PendingBytes.FRAME + PendingBytes.LAST_CHUNK.length);
+    private final ByteBuffer memory =
+            ByteBuffer.allocateDirect(MOST + PendingBytes.FRAME + PendingBytes.LAST_CHUNK.length);
     private final long address = MemorySegment.ofBuffer(memory).address();
     private final AtomicLong sends = new AtomicLong();
 

@@ -158,8 +158,8 @@ public final class EventStream {
 
     /** All that waits in one buffer with the frames of chunks; the codec would make three of it, and the socket gather them. */
     private ByteBuf gathered(ChannelHandlerContext codec, boolean last) {
-        ByteBuf all =
-                codec.alloc().ioBuffer(left.size() + pending.size() + PendingBytes.FRAME + PendingBytes.LAST_CHUNK.length);
+        ByteBuf all = codec.alloc()
+                .ioBuffer(left.size() + pending.size() + PendingBytes.FRAME + PendingBytes.LAST_CHUNK.length);
         byte[] first = left.take();
         if (first != null) {
             all.writeBytes(first);

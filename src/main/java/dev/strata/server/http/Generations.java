@@ -93,9 +93,8 @@ public final class Generations {
     public void stream(Exchange exchange, GenerationCall call, EventStream events, EventWriter writer) {
         writer.begin();
         events.comment("accepted");
-        PumpQueue queue = pumps.computeIfAbsent(
-                exchange.channel().eventLoop(),
-                loop -> new PumpQueue(loop, exchange.limits()));
+        PumpQueue queue =
+                pumps.computeIfAbsent(exchange.channel().eventLoop(), loop -> new PumpQueue(loop, exchange.limits()));
         new EventPump(exchange, call, events, writer, new Progress(exchange), queue, sender, edges).run();
     }
 
