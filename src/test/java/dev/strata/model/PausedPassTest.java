@@ -120,7 +120,7 @@ final class PausedPassTest {
 
                         @Override
                         public void run() {
-                            step.getAsBoolean();
+                            boolean _ = step.getAsBoolean();
                         }
                     });
             MemorySegment.copy(out, ValueLayout.JAVA_FLOAT, 0, values, 0, values.length);
