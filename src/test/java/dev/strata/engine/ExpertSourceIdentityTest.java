@@ -32,6 +32,7 @@ import dev.strata.expert.StoredExperts;
 import dev.strata.expert.TieredExpertSource;
 import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
+import dev.strata.format.GoldenModels;
 import dev.strata.format.PackedFixture;
 import dev.strata.format.convert.Conversion;
 import dev.strata.format.convert.TypePlan;
@@ -54,13 +55,10 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The same logits, bit for bit, wherever experts are read from. */
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ExpertSourceIdentityTest {
     private static final int STEPS = 3;
     private static final ModelOptions ROOM = new ModelOptions(64, 4, 1, KvFormat.F32, false);
@@ -68,14 +66,8 @@ class ExpertSourceIdentityTest {
     @TempDir
     static Path folder;
 
-    private Path path = Path.of("model.gguf");
+    private Path path = GoldenModels.gguf("qwen3_next");
     private NgramTables.Access access = NgramTables.Access.MAPPED;
-
-    @BeforeAll
-    void unpack() throws IOException {
-        path = folder.resolve("model.gguf");
-        PackedFixture.unpack(Path.of("src/test/resources/golden/gguf/qwen3_next/model.gguf.planes.gz"), path);
-    }
 
     @Test
     void mappedArenaFileAndTieredSourcesAgree() {
@@ -94,29 +86,24 @@ class ExpertSourceIdentityTest {
     /** A model with an n-gram table, all tiers of both: the experts of a pack, and rows of the table wherever they are read. */
     @Test
     void packsAndTablesAgree() throws IOException {
-        Path plain = path;
-        try {
-            path = folder.resolve("wide.gguf");
-            PackedFixture.unpack(Path.of("src/test/resources/golden/gguf/qwen4_exp/model.gguf.planes.gz"), path);
-            access = NgramTables.Access.MAPPED;
-            float[] mapped = logits(MappedExpertSource::new, false);
-            for (NgramTables.Access each : NgramTables.Access.values()) {
-                access = each;
-                assertArrayEquals(mapped, logits(stored -> file(stored, true), false), each.toString());
-            }
-            access = NgramTables.Access.DIRECT;
-            Path pack = folder.resolve("pack.gguf");
-            try (ModelFiles files = ModelFileOpener.open(path)) {
-                Conversion.of(files, TypePlan.parse("keep")).pack(pack, true, 2, (bytes, tensor) -> {});
-            }
-            path = pack;
-            assertArrayEquals(mapped, logits(MappedExpertSource::new, false));
-            assertArrayEquals(mapped, logits(stored -> file(stored, true), false));
-            assertArrayEquals(mapped, logits(stored -> tiered(stored, 0.5), false));
-            assertArrayEquals(mapped, logits(stored -> tiered(stored, 1.1), false));
-        } finally {
-            path = plain;
+        path = folder.resolve("wide.gguf");
+        PackedFixture.unpack(Path.of("src/test/resources/golden/gguf/qwen4_exp/model.gguf.planes.gz"), path);
+        access = NgramTables.Access.MAPPED;
+        float[] mapped = logits(MappedExpertSource::new, false);
+        for (NgramTables.Access each : NgramTables.Access.values()) {
+            access = each;
+            assertArrayEquals(mapped, logits(stored -> file(stored, true), false), each.toString());
         }
+        access = NgramTables.Access.DIRECT;
+        Path pack = folder.resolve("pack.gguf");
+        try (ModelFiles files = ModelFileOpener.open(path)) {
+            Conversion.of(files, TypePlan.parse("keep")).pack(pack, true, 2, (bytes, tensor) -> {});
+        }
+        path = pack;
+        assertArrayEquals(mapped, logits(MappedExpertSource::new, false));
+        assertArrayEquals(mapped, logits(stored -> file(stored, true), false));
+        assertArrayEquals(mapped, logits(stored -> tiered(stored, 0.5), false));
+        assertArrayEquals(mapped, logits(stored -> tiered(stored, 1.1), false));
     }
 
     /** Experts that steps read ahead are those that would have been read. */

@@ -27,7 +27,7 @@ import dev.strata.expert.SlotAdaptation;
 import dev.strata.expert.TieredExpertSource;
 import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
-import dev.strata.format.PackedFixture;
+import dev.strata.format.GoldenModels;
 import dev.strata.model.ExpertTensors;
 import dev.strata.model.Model;
 import dev.strata.model.ModelConfigReader;
@@ -41,15 +41,11 @@ import java.util.Map;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** What an engine does whose experts come from a file that is slow, broken or cut: it fails that request and answers the next one. */
 class FileFaultTest {
     private static final EngineOptions OPTIONS = new EngineOptions(
             BackendChoice.REFERENCE, 1, KvFormat.F32, 256, 1, 16, 64, 2, 2048, 0, EngineOptions.Speculation.OFF, false);
-
-    @TempDir
-    static Path folder;
 
     /** An engine over a small model whose experts are read from {@link #file}. */
     private static final class Served implements AutoCloseable {
@@ -66,10 +62,7 @@ class FileFaultTest {
         /** @param following whether half of the experts lie in RAM and follow their use */
         Served(Backend backend, boolean following) throws IOException {
             this.backend = backend;
-            Path path = folder.resolve("model.gguf");
-            if (!Files.exists(path)) {
-                PackedFixture.unpack(Path.of("src/test/resources/golden/gguf/qwen3_next/model.gguf.planes.gz"), path);
-            }
+            Path path = GoldenModels.gguf("qwen3_next");
             files = ModelFileOpener.open(path);
             file = new FakeFile(Files.readAllBytes(path), 4096);
             source = FileSources.over(path, file, ExpertTensors.find(files, ModelConfigReader.hyperparameters(files)));

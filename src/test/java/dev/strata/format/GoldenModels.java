@@ -1,5 +1,7 @@
 package dev.strata.format;
 
+import dev.strata.format.convert.Conversion;
+import dev.strata.format.convert.TypePlan;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.DirectoryStream;
@@ -13,6 +15,7 @@ public final class GoldenModels {
     private static final Path PACKED = Path.of("src/test/resources/golden/reference");
     private static final String PLANES = ".planes.gz";
     private static final Map<String, Path> FOLDERS = new ConcurrentHashMap<>();
+    private static final Map<String, Path> FILES = new ConcurrentHashMap<>();
 
     private GoldenModels() {}
 
@@ -21,11 +24,25 @@ public final class GoldenModels {
         return FOLDERS.computeIfAbsent(family, GoldenModels::unpack);
     }
 
+    /** The same weights as one GGUF file, converted once for all tests of this process and removed at its end. */
+    public static Path gguf(String family) {
+        return FILES.computeIfAbsent(family, GoldenModels::convert);
+    }
+
+    private static Path convert(String family) {
+        try (ModelFiles files = ModelFileOpener.open(folder(family))) {
+            Path target = temporary().resolve("model.gguf");
+            target.toFile().deleteOnExit();
+            Conversion.of(files, TypePlan.parse("keep")).run(target, true, 2, (bytes, tensor) -> {});
+            return target;
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot convert the reference model " + family, e);
+        }
+    }
+
     private static Path unpack(String family) {
         try {
-            Path parent = Files.createTempDirectory("strata-golden");
-            parent.toFile().deleteOnExit();
-            Path folder = Files.createDirectory(parent.resolve(family));
+            Path folder = Files.createDirectory(temporary().resolve(family));
             folder.toFile().deleteOnExit();
             try (DirectoryStream<Path> files = Files.newDirectoryStream(PACKED.resolve(family))) {
                 for (Path file : files) {
@@ -43,5 +60,11 @@ public final class GoldenModels {
         } catch (IOException e) {
             throw new UncheckedIOException("cannot unpack the reference model " + family, e);
         }
+    }
+
+    private static Path temporary() throws IOException {
+        Path folder = Files.createTempDirectory("strata-golden");
+        folder.toFile().deleteOnExit();
+        return folder;
     }
 }
