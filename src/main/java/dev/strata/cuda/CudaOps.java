@@ -1,7 +1,5 @@
 package dev.strata.cuda;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-
 import dev.strata.device.AttentionShape;
 import dev.strata.device.Batch;
 import dev.strata.device.DeltaShape;
@@ -28,22 +26,18 @@ import org.jspecify.annotations.Nullable;
 
 /** Gives every operation to the class that launches its kernels. */
 final class CudaOps implements Ops, AutoCloseable {
-    /** Inputs of passes of so many rows and more have a stream of their own. */
-    private static final int UPLOADED_ROWS = 256;
-
     private final CudaDevice device;
     private final CudaStream stream;
     private final Launcher launcher;
     private final Scratch scratch;
-    private final Uploads uploads;
     private final Staging staging;
+    private final Transfers transfers;
     private final StepRecord step;
     private final RopeTables ropes;
     private final HeldStates held = new HeldStates();
     private final CudaPasses passes;
     private final Kernel nothing;
     private final SampleKernels samples;
-    private final Fetches fetches;
     private final StoredTypes types;
     private final Activations activations;
     private final DecodeProducts decodeProducts;
@@ -72,11 +66,10 @@ final class CudaOps implements Ops, AutoCloseable {
         this.stream = stream;
         this.staging = staging;
         this.launcher = new Launcher(stream, options.overlap() && device.computeCapability() >= 90);
-        this.uploads = new Uploads(device, stream);
+        this.transfers = new Transfers(device, stream, staging);
         this.scratch = new Scratch(device, stream, chunk);
         this.step = new StepRecord(device, stream, staging);
         this.ropes = new RopeTables(device, staging);
-        this.fetches = new Fetches(device, stream);
         this.samples = new SampleKernels(launcher, scratch, kernels);
         this.nothing = kernels.get("nothing");
         this.types = new StoredTypes(kernels);
@@ -132,9 +125,7 @@ final class CudaOps implements Ops, AutoCloseable {
     /** Memory for passes of {@code rows} rows is lent or given back. */
     void enter(int rows) {
         passes.enter(rows);
-        if (rows < UPLOADED_ROWS) {
-            uploads.forget();
-        }
+        transfers.enter(rows);
         activations.forget();
     }
 
@@ -452,7 +443,7 @@ final class CudaOps implements Ops, AutoCloseable {
         passes.use(batch);
         ngram.run(weights, embedding, residual, (CudaStates.Ngram) state, batch.hold());
         if (!passes.capturing()) {
-            uploads.consumed(embedding.address());
+            transfers.consumed(embedding);
         }
         activations.written(residual);
     }
@@ -506,49 +497,45 @@ final class CudaOps implements Ops, AutoCloseable {
 
     @Override
     public void write(MemorySegment source, Tensor target) {
-        device.attach();
         if (passes.capturing()) {
             throw new IllegalStateException("values are written outside of passes only");
         }
-        staging.write(source.asSlice(0, 4L * target.rows() * target.columns()), target.address());
+        transfers.write(source, target);
         activations.written(target);
     }
 
     @Override
     public void writeInput(MemorySegment source, Tensor target) {
-        if (target.rows() < UPLOADED_ROWS) {
+        if (!Transfers.uploads(target)) {
             write(source, target);
             return;
         }
-        uploads.write(source.asSlice(0, 4L * target.rows() * target.columns()), target.address());
+        transfers.upload(source, target);
         activations.written(target);
     }
 
     @Override
     public void awaitInput(Tensor target) {
-        if (target.rows() >= UPLOADED_ROWS) {
-            device.attach();
-            uploads.open(target.address());
+        if (Transfers.uploads(target)) {
+            transfers.open(target);
         }
     }
 
     @Override
     public void read(Tensor source, MemorySegment target) {
         passes.leaveProcessor();
-        device.attach();
-        staging.read(source.address(), target.asSlice(0, 4L * source.rows() * source.columns()));
+        transfers.read(source, target);
         passes.settled();
     }
 
     @Override
     public void fetch(Tensor source) {
-        device.attach();
-        fetches.queue(source.address(), 4L * source.rows() * source.columns());
+        transfers.fetch(source);
     }
 
     @Override
     public void take(MemorySegment target) {
-        fetches.take(target);
+        transfers.take(target);
     }
 
     /** What is queued from here on finds the recurrent states as the last commit leaves them. */
@@ -581,18 +568,14 @@ final class CudaOps implements Ops, AutoCloseable {
 
     /** Reads int32 values of device memory after all work, for tests and figures. */
     int[] readIntegers(long address, int count) {
-        int[] values = new int[count];
-        MemorySegment segment = MemorySegment.ofArray(values);
-        staging.read(address, segment);
-        return MemorySegment.ofArray(values).toArray(JAVA_INT);
+        return transfers.integers(address, count);
     }
 
     @Override
     public void close() {
         stream.synchronize();
         passes.close();
-        uploads.close();
-        fetches.close();
+        transfers.close();
         device.copyBy(null);
         copies.close();
         scratch.close();
