@@ -221,9 +221,7 @@ final class PromptShare implements AutoCloseable {
             cardMillis = mean(cardMillis, fetching / before.fetched);
         }
         if (before.readings > 0) {
-            double reading = helperNanos / 1e6;
-            processorMillis = mean(processorMillis, reading / before.readings);
-            fetched.figures().helped(before.readings, reading);
+            processorMillis = mean(processorMillis, helped(before) / before.readings);
         }
         ShareGate gate = before.gate;
         boolean decided = gate.decided();
@@ -238,6 +236,13 @@ final class PromptShare implements AutoCloseable {
                     String.format(Locale.ROOT, "%.2f", gate.ratio()),
                     gate.pays() ? "helps" : "does not help");
         }
+    }
+
+    /** Counts the processor's part of a layer; returns its milliseconds. */
+    private double helped(Layer layer) {
+        double millis = helperNanos / 1e6;
+        fetched.figures().helped(layer.readings, millis);
+        return millis;
     }
 
     private static double mean(double old, double value) {
@@ -255,10 +260,10 @@ final class PromptShare implements AutoCloseable {
     /** Behind the last layer of a pass, which may have been given up. */
     void end(Stream compute) {
         restore(compute);
-        if (last != null) {
-            fetched.figures().helped(last.readings, helperNanos / 1e6);
-            last = null;
+        if (last != null && last.readings > 0) {
+            helped(last);
         }
+        last = null;
         if (anywhere != null) {
             bind(anywhere);
             anywhere = null;

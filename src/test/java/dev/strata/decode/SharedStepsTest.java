@@ -128,6 +128,21 @@ class SharedStepsTest {
         }
     }
 
+    /** Eight layers with help and as many without it take turns, so that the third pass of five layers has none. */
+    @Test
+    void figuresOfALayerWithoutHelpTellNoTimeOfTheProcessor() {
+        SplittableRandom random = new SplittableRandom(8);
+        try (World world = new World(30, 5, 1)) {
+            world.pass.run(20, random);
+            world.pass.run(20, random);
+            assertTrue(world.workers.calls() > 0);
+            world.placement.fetchFigures().clear();
+            world.pass.run(20, random);
+            String line = world.placement.fetchFigures().text(20, 50);
+            assertTrue(line.endsWith("the processor read experts 0 times in 0.0 ms"), line);
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({"30, 5", "30, 0", "100, 2", "6, 3"})
     void shortPromptsAreShared(int slots, int pinnedLayers) {
