@@ -93,16 +93,6 @@ final class ResidencyTable implements AutoCloseable {
         return image.host().get(JAVA_LONG, offsets[layer] + 8L * expert);
     }
 
-    /** Whether no entry of the layer is 0. */
-    boolean complete(int layer) {
-        for (int expert = 0; expert < layout.experts(layer); expert++) {
-            if (get(layer, expert) == 0) {
-                return false;
-            }
-        }
-        return true;
-    }
-
     /** Copies what changed. */
     void flush(Stream stream) {
         if (dirty.isEmpty()) {
