@@ -156,7 +156,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
 
     @Override
     public int form() {
-        return 2 * form + (sharing && shared.asks() ? 1 : 0);
+        return 2 * form + (sharesProcessor() ? 1 : 0);
     }
 
     /** Whether the missed experts of a pass of this many rows are shared out on the device. */
