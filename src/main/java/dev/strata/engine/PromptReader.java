@@ -17,7 +17,6 @@ final class PromptReader {
     private final Model model;
     private final int chunk;
     private final MemorySegment logits;
-    private final Likeliest choice = new Likeliest();
 
     /** @param logits room for one row */
     PromptReader(Model model, int chunk, MemorySegment logits) {
@@ -64,8 +63,7 @@ final class PromptReader {
         int firstLogits = hashOfLogits();
         int tokens = 1;
         for (int i = 0; i < count; i++) {
-            choice.read(logits, 0, model.config().vocabulary());
-            int best = choice.token();
+            int best = Likeliest.of(logits.toArray(JAVA_FLOAT));
             tokens = 31 * tokens + best;
             text[length + i] = best;
             forward(text, length + i, 1, pages, new int[] {0});
