@@ -17,33 +17,28 @@ class StagerTest {
     @Test
     void neighboursThatAreFilledWhileACopyRunsGoInOne() {
         StagerSizing sizing = new StagerSizing(0, 1, 6, PIECE, 1, true, 1, false, "");
-        try (FakeDevice device = FakeDevice.stepped(1 << 16, new SplittableRandom(3));
-                Buffer target = device.allocate(16 * PIECE, "cache");
-                Stream copies = device.newStream("copies");
-                Stager stager = Stager.create(device, (layer, offsets, bytes, first, count, targets) -> {}, sizing)) {
-            StagerWorker worker = new StagerWorker(stager);
-            for (int i = 0; i < 9; i++) {
-                stager.publish(0, (long) i * PIECE, PIECE);
-            }
+        try (World world = new World(sizing, 9)) {
+            Stager stager = world.stager;
+            StagerWorker worker = world.worker;
             stager.open(9);
             assertFalse(stager.filled());
             fill(worker, 1);
-            copy(device, stager, target, copies, 1);
+            world.copy(1);
             fill(worker, 3);
             assertFalse(stager.filled(), "one copy at a time");
-            device.drain();
+            world.device.drain();
             assertTrue(stager.collect());
-            copy(device, stager, target, copies, 3);
+            world.copy(3);
             // The block ends behind the sixth buffer, and the first is free again.
             fill(worker, 3);
-            device.drain();
+            world.device.drain();
             assertTrue(stager.collect());
-            copy(device, stager, target, copies, 2);
-            device.drain();
+            world.copy(2);
+            world.device.drain();
             assertTrue(stager.collect());
             fill(worker, 2);
-            copy(device, stager, target, copies, 3);
-            device.drain();
+            world.copy(3);
+            world.device.drain();
             assertTrue(stager.drained());
         }
     }
@@ -51,29 +46,24 @@ class StagerTest {
     @Test
     void aWorkerThatWaitsForBuffersCanGoOnWhenTheyAreFree() {
         StagerSizing sizing = new StagerSizing(0, 1, 2, PIECE, 2, true, 2, true, "");
-        try (FakeDevice device = FakeDevice.stepped(1 << 16, new SplittableRandom(3));
-                Buffer target = device.allocate(16 * PIECE, "cache");
-                Stream copies = device.newStream("copies");
-                Stager stager = Stager.create(device, (layer, offsets, bytes, first, count, targets) -> {}, sizing)) {
-            StagerWorker worker = new StagerWorker(stager);
-            for (int i = 0; i < 4; i++) {
-                stager.publish(0, (long) i * PIECE, PIECE);
-            }
+        try (World world = new World(sizing, 4)) {
+            Stager stager = world.stager;
+            StagerWorker worker = world.worker;
             assertFalse(worker.step(), "jobs are not open yet");
             stager.open(4);
             fill(worker, 1);
             assertTrue(worker.step(), "takes the others");
             assertFalse(worker.step());
             assertFalse(worker.canGoOn(), "both buffers are taken");
-            copy(device, stager, target, copies, 2);
-            device.drain();
+            world.copy(2);
+            world.device.drain();
             assertTrue(stager.collect());
             assertTrue(worker.canGoOn());
             assertTrue(worker.step());
             assertFalse(worker.canGoOn(), "it waits for nothing");
             stager.restart();
-            copy(device, stager, target, copies, 2);
-            device.drain();
+            world.copy(2);
+            world.device.drain();
             assertTrue(stager.drained());
         }
     }
@@ -85,10 +75,36 @@ class StagerTest {
         }
     }
 
-    private static void copy(FakeDevice device, Stager stager, Buffer target, Stream copies, int run) {
-        assertTrue(stager.filled());
-        assertEquals(run, stager.filledRun(Long.MAX_VALUE));
-        device.copyToDevice(stager.filledBytes(run), target, 0, copies);
-        stager.issued(run, copies);
+    /** A stager with published jobs, which are not open yet, over a source that has nothing to copy. */
+    private static final class World implements AutoCloseable {
+        final FakeDevice device = FakeDevice.stepped(1 << 16, new SplittableRandom(3));
+        final Buffer target = device.allocate(16 * PIECE, "cache");
+        final Stream copies = device.newStream("copies");
+        final Stager stager;
+        final StagerWorker worker;
+
+        World(StagerSizing sizing, int jobs) {
+            stager = Stager.create(device, (layer, offsets, bytes, first, count, targets) -> {}, sizing);
+            worker = new StagerWorker(stager);
+            for (int i = 0; i < jobs; i++) {
+                stager.publish(0, (long) i * PIECE, PIECE);
+            }
+        }
+
+        /** Queues the copy of the oldest jobs, of which {@code run} can go in one. */
+        void copy(int run) {
+            assertTrue(stager.filled());
+            assertEquals(run, stager.filledRun(Long.MAX_VALUE));
+            device.copyToDevice(stager.filledBytes(run), target, 0, copies);
+            stager.issued(run, copies);
+        }
+
+        @Override
+        public void close() {
+            stager.close();
+            copies.close();
+            target.close();
+            device.close();
+        }
     }
 }
