@@ -265,9 +265,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
 
     private void keepPulled(Stream stream) {
         if (adaptation.swaps() > 0) {
-            long before = swapped;
-            pulled.keep(cache, usage, adaptation.minimumGain(), stream, this::exchanged);
-            kept += swapped - before;
+            kept += pulled.keep(cache, usage, adaptation.minimumGain(), stream, this::exchanged);
             completeTable();
         }
     }

@@ -58,11 +58,11 @@ final class PulledExperts {
     }
 
     /**
-     * Keeps what is worth a slot, in the order of {@code stream}; the other blobs are forgotten.
+     * Keeps what is worth a slot, in the order of {@code stream}, and returns how many that are; the other blobs are forgotten.
      *
      * @param minimumGain how many times the count of what it replaces an expert must have
      */
-    void keep(SlotCache cache, ExpertUsage usage, float minimumGain, Stream stream, Exchange exchange) {
+    int keep(SlotCache cache, ExpertUsage usage, float minimumGain, Stream stream, Exchange exchange) {
         for (int place = 0; place < layers.length; place++) {
             if (layers[place] != NONE) {
                 newcomers.add(layers[place], experts[place], place);
@@ -81,5 +81,6 @@ final class PulledExperts {
             exchange.exchanged(layer, gone, newcomer);
         });
         device.copyOnDevice(from, to, bytes, copies, stream);
+        return copies;
     }
 }

@@ -61,13 +61,13 @@ public final class CacheReplay {
                         hits += hit ? 1 : 0;
                     }
                 }
-                long version = cache.version();
-                newcomers.admit(cache, usage, adaptation.minimumGain(), (slot, layer, newcomer, place) -> {
-                    cache.replace(slot, newcomer);
-                    cache.loading(slot);
-                    cache.ready(slot);
-                });
-                kept += step >= counted ? (cache.version() - version) / 2 : 0;
+                int admitted =
+                        newcomers.admit(cache, usage, adaptation.minimumGain(), (slot, layer, newcomer, place) -> {
+                            cache.replace(slot, newcomer);
+                            cache.loading(slot);
+                            cache.ready(slot);
+                        });
+                kept += step >= counted ? admitted : 0;
                 if ((step + 1) % adaptation.every() == 0) {
                     List<SlotAdaptation.Swap> chosen = adaptation.choose(cache, usage, judge.factor());
                     swap(cache, chosen, judge);

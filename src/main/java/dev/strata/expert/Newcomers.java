@@ -43,16 +43,17 @@ public final class Newcomers {
     }
 
     /**
-     * Hands those to {@code taker} that are worth a slot, and forgets all.
+     * Hands those to {@code taker} that are worth a slot, forgets all, and returns how many it handed over.
      *
      * @param minimumGain how many times the victim's count a newcomer must have
      */
-    public void admit(SlotCache cache, ExpertUsage usage, float minimumGain, Taker taker) {
+    public int admit(SlotCache cache, ExpertUsage usage, float minimumGain, Taker taker) {
         for (int i = 0; i < count; i++) {
             // Counts are not negative, so that their bits are in their order.
             order[i] = (long) ~Float.floatToIntBits(usage.count(layers[i], experts[i])) << 32 | i;
         }
         Arrays.sort(order, 0, count);
+        int admitted = 0;
         for (int i = 0; i < count; i++) {
             int which = (int) order[i];
             int layer = layers[which];
@@ -63,8 +64,10 @@ public final class Newcomers {
             int victim = SlotAdaptation.leastUsed(cache, usage, layer, NONE);
             if (victim >= 0 && usage.count(layer, expert) > minimumGain * usage.count(layer, cache.expert(victim))) {
                 taker.take(victim, layer, expert, places[which]);
+                admitted++;
             }
         }
         count = 0;
+        return admitted;
     }
 }

@@ -40,12 +40,13 @@ class NewcomersTest {
 
     private static List<String> admitted(Newcomers newcomers, SlotCache cache, ExpertUsage usage) {
         List<String> taken = new ArrayList<>();
-        newcomers.admit(cache, usage, 1.05f, (slot, layer, newcomer, place) -> {
+        int admitted = newcomers.admit(cache, usage, 1.05f, (slot, layer, newcomer, place) -> {
             taken.add("layer " + layer + ": " + newcomer + " of " + place + " for " + cache.expert(slot));
             cache.replace(slot, newcomer);
             cache.loading(slot);
             cache.ready(slot);
         });
+        assertEquals(taken.size(), admitted);
         return taken;
     }
 
