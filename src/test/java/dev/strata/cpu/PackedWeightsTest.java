@@ -11,10 +11,9 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.strata.device.Batch;
 import dev.strata.device.ExpertLayout;
-import dev.strata.device.ExpertSource;
-import dev.strata.device.ExpertView;
 import dev.strata.device.HostBuffer;
 import dev.strata.device.HostTensor;
+import dev.strata.device.MemoryExperts;
 import dev.strata.device.RandomBlocks;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
@@ -25,12 +24,10 @@ import dev.strata.memory.HostMemory;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -91,7 +88,7 @@ class PackedWeightsTest {
                 CpuArena arena = new CpuArena();
                 ExpertProducts products = new ExpertProducts(context, 0);
                 CpuBackend backend = CpuBackend.create(settings)) {
-            Shown source = new Shown(layout, memory);
+            MemoryExperts source = MemoryExperts.random(new Random(7), memory, layout, true);
             ExpertTable packed = new ExpertTable(source, 0, arena, new WeightPages(context, arena, true, true, 0));
             ExpertTable stored = new ExpertTable(source, 0, arena, new WeightPages(context, arena, true, false, 0));
             assertTrue(packed.form().gate().packed() && packed.form().down().packed());
@@ -186,50 +183,5 @@ class PackedWeightsTest {
             norm += Math.pow(expected[i], 2);
         }
         assertTrue(norm > 0 && Math.sqrt(error / norm) < 1e-5, "relative error " + Math.sqrt(error / norm));
-    }
-
-    /** Experts of one layer that lie in memory. */
-    private static final class Shown implements ExpertSource {
-        private final ExpertLayout layout;
-        private final List<ExpertView> views = new ArrayList<>();
-
-        Shown(ExpertLayout layout, Arena arena) {
-            this.layout = layout;
-            Random random = new Random(7);
-            int hidden = layout.hidden();
-            int inner = layout.intermediate();
-            for (int expert = 0; expert < layout.experts(); expert++) {
-                views.add(new ExpertView(
-                        RandomBlocks.matrix(layout.gateType(), inner, hidden, random, arena),
-                        RandomBlocks.matrix(layout.upType(), inner, hidden, random, arena),
-                        RandomBlocks.matrix(layout.downType(), hidden, inner, random, arena),
-                        1,
-                        1,
-                        1));
-            }
-        }
-
-        @Override
-        public int layers() {
-            return 1;
-        }
-
-        @Override
-        public ExpertLayout layout(int layer) {
-            return layout;
-        }
-
-        @Override
-        public @Nullable ExpertView view(int layer, int expert) {
-            return views.get(expert);
-        }
-
-        @Override
-        public void copyBlob(int layer, int expert, MemorySegment target) {
-            throw new UnsupportedOperationException("experts that are shown are not copied");
-        }
-
-        @Override
-        public void close() {}
     }
 }

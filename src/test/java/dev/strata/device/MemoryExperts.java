@@ -2,12 +2,13 @@ package dev.strata.device;
 
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
 /** Random experts of one layer in memory, shown in place or only given out as copies. */
-final class MemoryExperts implements ExpertSource {
+public final class MemoryExperts implements ExpertSource {
     private final ExpertLayout layout;
     private final MemorySegment blobs;
     private final boolean visible;
@@ -19,16 +20,19 @@ final class MemoryExperts implements ExpertSource {
     }
 
     static MemoryExperts random(OpFixture fixture, ExpertLayout layout, boolean visible) {
-        Random random = fixture.random();
-        MemorySegment blobs = fixture.arena().allocate(layout.blobBytes() * layout.experts(), 64);
+        return random(fixture.random(), fixture.arena(), layout, visible);
+    }
+
+    public static MemoryExperts random(Random random, Arena arena, ExpertLayout layout, boolean visible) {
+        MemorySegment blobs = arena.allocate(layout.blobBytes() * layout.experts(), 64);
         for (int expert = 0; expert < layout.experts(); expert++) {
             MemorySegment blob = blobs.asSlice(expert * layout.blobBytes(), layout.blobBytes());
             int hidden = layout.hidden();
             int inner = layout.intermediate();
-            copy(RandomBlocks.matrix(layout.gateType(), inner, hidden, random, fixture.arena()), blob, 0);
-            copy(RandomBlocks.matrix(layout.upType(), inner, hidden, random, fixture.arena()), blob, layout.upOffset());
+            copy(RandomBlocks.matrix(layout.gateType(), inner, hidden, random, arena), blob, 0);
+            copy(RandomBlocks.matrix(layout.upType(), inner, hidden, random, arena), blob, layout.upOffset());
             copy(
-                    RandomBlocks.matrix(layout.downType(), hidden, inner, random, fixture.arena()),
+                    RandomBlocks.matrix(layout.downType(), hidden, inner, random, arena),
                     blob,
                     layout.downOffset());
             for (int part = 0; layout.scaled() && part < 3; part++) {
