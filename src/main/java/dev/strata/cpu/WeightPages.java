@@ -10,15 +10,14 @@ import dev.strata.format.QuantType;
 import dev.strata.memory.HostMemory;
 import dev.strata.os.HostPages;
 import java.lang.foreign.MemorySegment;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Copies weights from mapped files into huge pages: reading them then takes a fraction of the address translations. Types that cost many
- * instructions are packed on the way, which takes up to half as much memory again. Only where RAM has room for the copies beside a reserve;
- * experts all or none, because copies of some would take the page cache from the others.
+ * instructions are packed on the way, which makes some of them more than half as large again. Only where RAM has room for the copies beside
+ * a reserve; experts all or none, because copies of some would take the page cache from the others.
  */
 final class WeightPages {
     private static final Logger LOG = LoggerFactory.getLogger(WeightPages.class);
@@ -36,7 +35,7 @@ final class WeightPages {
     private final boolean packs;
     private final long leastExperts;
     private @Nullable ExpertSource judged;
-    private @Nullable Function<ExpertLayout, ExpertForm> experts;
+    private ExpertForm.@Nullable Choice experts;
 
     /**
      * @param wanted whether weights are copied
@@ -85,12 +84,11 @@ final class WeightPages {
             judged = source;
             experts = wanted && source.totalBytes() >= leastExperts ? choose(source, HostMemory.read()) : null;
         }
-        return experts == null ? null : experts.apply(layout);
+        return experts == null ? null : ExpertForm.of(layout, experts);
     }
 
-    /** What becomes of experts in a machine of this memory. */
-    @Nullable
-    Function<ExpertLayout, ExpertForm> choose(ExpertSource source, HostMemory memory) {
+    /** What becomes of the matrices of experts in a machine of this memory, null: they stay where they are. */
+    ExpertForm.@Nullable Choice choose(ExpertSource source, HostMemory memory) {
         long stored = source.totalBytes();
         boolean any = false;
         long packed = 0;
@@ -101,14 +99,14 @@ final class WeightPages {
         }
         if (any && fits(packed, memory)) {
             LOG.info("experts are packed into huge pages: {} MiB become {} MiB", stored >> 20, packed >> 20);
-            return layout -> ExpertForm.of(layout, this::packedForm);
+            return this::packedForm;
         }
         if (any) {
             LOG.info("experts are not packed: no room in RAM for {} MiB", packed >> 20);
         }
         if (fits(stored, memory)) {
             LOG.info("experts are copied into huge pages: {} MiB", stored >> 20);
-            return layout -> ExpertForm.of(layout, MatrixForm::stored);
+            return MatrixForm::stored;
         }
         LOG.info("experts stay in the mapped file: no room in RAM for a copy of {} MiB", stored >> 20);
         return null;

@@ -27,7 +27,6 @@ import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
-import java.util.function.Function;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -133,14 +132,14 @@ class PackedWeightsTest {
                 CpuArena arena = new CpuArena()) {
             WeightPages pages = new WeightPages(context, arena, true, true);
             long reserve = 2 * GIB;
-            Function<ExpertLayout, ExpertForm> all = pages.choose(source, memory(packed + reserve));
+            ExpertForm.Choice all = pages.choose(source, memory(packed + reserve));
             assertNotNull(all);
-            assertTrue(all.apply(layout).packed());
-            assertEquals(packed / 4 / 128, all.apply(layout).bytes());
-            Function<ExpertLayout, ExpertForm> some = pages.choose(source, memory(packed + reserve - 1));
+            assertTrue(ExpertForm.of(layout, all).packed());
+            assertEquals(packed / 4 / 128, ExpertForm.of(layout, all).bytes());
+            ExpertForm.Choice some = pages.choose(source, memory(packed + reserve - 1));
             assertNotNull(some);
-            assertFalse(some.apply(layout).packed());
-            assertEquals(layout.blobBytes(), some.apply(layout).bytes());
+            assertFalse(ExpertForm.of(layout, some).packed());
+            assertEquals(layout.blobBytes(), ExpertForm.of(layout, some).bytes());
             assertNull(pages.choose(source, memory(stored + reserve - 1)));
         }
     }
