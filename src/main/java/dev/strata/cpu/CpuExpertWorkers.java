@@ -64,7 +64,17 @@ public final class CpuExpertWorkers implements ExpertWorkers {
         for (int i = 0; i < count; i++) {
             table.putBlob(experts[i], layout, blobs[i]);
         }
-        table.products(context, layout, ids, rows, used, in, results);
+        table.products(
+                context,
+                layout,
+                layout.gateType().id(),
+                layout.upType().id(),
+                layout.downType().id(),
+                ids,
+                rows,
+                used,
+                in,
+                results);
         for (int i = 0; i < count; i++) {
             table.remove(experts[i]);
         }

@@ -75,52 +75,18 @@ final class ExpertAddresses {
         }
     }
 
-    /** {@link #products(CpuContext, ExpertLayout, ExpertForm, long, int, int, long, long)} with experts as stored. */
-    void products(CpuContext context, ExpertLayout layout, long ids, int rows, int used, long in, long results) {
-        products(
-                context,
-                layout,
-                layout.gateType().id(),
-                layout.upType().id(),
-                layout.downType().id(),
-                ids,
-                rows,
-                used,
-                in,
-                results);
-    }
-
     /**
      * Computes the unweighted results of all pairs of a pass whose expert is here; rows of other pairs stay as they are.
      *
-     * @param form of all experts that are here
+     * @param gate how the kernels are to read the gate matrices of all experts that are here: {@link MatrixForm#kind}, or the id of the type
+     *     of stored ones
+     * @param up the same of the up matrices
+     * @param down the same of the down matrices
      * @param ids address of int32 [rows, used]: the experts that the router chose
      * @param in address of float32 [rows, hidden]
      * @param results address of float32 [rows * used, hidden]
      */
     void products(
-            CpuContext context,
-            ExpertLayout layout,
-            ExpertForm form,
-            long ids,
-            int rows,
-            int used,
-            long in,
-            long results) {
-        products(
-                context,
-                layout,
-                form.gate().kind(),
-                form.up().kind(),
-                form.down().kind(),
-                ids,
-                rows,
-                used,
-                in,
-                results);
-    }
-
-    private void products(
             CpuContext context,
             ExpertLayout layout,
             int gate,

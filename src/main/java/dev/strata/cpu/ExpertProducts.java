@@ -138,10 +138,13 @@ final class ExpertProducts implements AutoCloseable {
     }
 
     private void products(ExpertTable table, ExpertAddresses addresses, Tensor in, Routing routing, int rows) {
+        ExpertForm form = table.form();
         addresses.products(
                 context,
                 table.layout(),
-                table.form(),
+                form.gate().kind(),
+                form.up().kind(),
+                form.down().kind(),
                 routing.ids().address(),
                 rows,
                 routing.used(),
