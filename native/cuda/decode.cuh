@@ -1,19 +1,9 @@
 // What the kernels of decode.cu and row_*.cu share: their inputs, the ends of products, the choice of experts.
 #pragma once
 
+// First: it tells strata.cuh how to read.
 #include "multiply.cuh"
-
-enum Mode { STORE = 0, ADD = 1, SILU = 2, TWICE_SIGMOID = 3, ADD_SCALED = 4, INJECT = 10 };
-
-STRATA_INLINE void finish(float* target, float value, int mode, const float* factors, int row) {
-    switch (mode) {
-        case ADD: *target += value; break;
-        case SILU: *target = silu(value); break;
-        case TWICE_SIGMOID: *target = 2.0f * sigmoid(value); break;
-        case ADD_SCALED: *target += factors[row] * value; break;
-        default: *target = value;
-    }
-}
+#include "modes.cuh"
 
 // Adds an output to every residual stream, as strongly as the stream takes it.
 STRATA_INLINE void inject(float* residual, float value, const float* strengths, int streams, int row, int hidden, int column) {

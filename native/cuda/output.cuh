@@ -1,9 +1,7 @@
 // What products on tensor cores do with their sums, and in which order tiles are made.
 #pragma once
 
-#include "strata.cuh"
-
-enum Mode { STORE = 0, ADD = 1, SILU = 2, TWICE_SIGMOID = 3, ADD_SCALED = 4, STORE_F16 = 5, SWIGLU_F16 = 6 };
+#include "modes.cuh"
 
 // Gated values are stored as this part of themselves: some grow beyond the range of float16, while the smallest ones do not matter.
 const float GATED_PART = 0.015625f;

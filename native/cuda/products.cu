@@ -6,9 +6,8 @@
 // two weight rows. `split` warps share the columns of a pair of outputs when there are few outputs.
 // Bytes moved: every weight once for each R rows (grid.y); activations come from the caches.
 // Sums: float32, in an order that depends only on columns and split; the same for any number of rows.
+#include "modes.cuh"
 #include "types.cuh"
-
-enum Mode { STORE = 0, ADD = 1, SILU = 2, TWICE_SIGMOID = 3, ADD_SCALED = 4 };
 
 template <class T>
 STRATA_INLINE void load_activations(const float* x, int k, int columns, float* v) {
@@ -33,16 +32,6 @@ STRATA_INLINE float dot8(const float* a, const float* b) {
 }
 
 STRATA_INLINE float sum8(const float* a) { return ((a[0] + a[1]) + (a[2] + a[3])) + ((a[4] + a[5]) + (a[6] + a[7])); }
-
-STRATA_INLINE void finish(float* target, float value, int mode, const float* factors, int row) {
-    switch (mode) {
-        case ADD: *target += value; break;
-        case SILU: *target = silu(value); break;
-        case TWICE_SIGMOID: *target = 2.0f * sigmoid(value); break;
-        case ADD_SCALED: *target += factors[row] * value; break;
-        default: *target = value;
-    }
-}
 
 template <class T, int R>
 STRATA_INLINE void multiply_rows(const u8* weights, u64 row_bytes, int outputs, int columns, const float* x, int rows,
