@@ -51,7 +51,7 @@ void decode(const int8_t* values, float unit, const uint8_t* factors, const uint
 void decodePacked(int kind, int lanes, const uint8_t* matrix, int inputs, int output, float* dst) {
     const TypeInfo& info = typeInfo(kind);
     const uint8_t* factors = matrix + output / lanes * lanes * rowBytes(kind, inputs);
-    const uint8_t* codes = factors + lanes * (rowBytes(kind, inputs) - inputs / RUN_INPUTS * info.bytes);
+    const uint8_t* codes = factors + lanes * allFactors(inputs / RUN_INPUTS, info.factors);
     for (int i = 0; i < inputs; i += RUN_INPUTS, factors += lanes * info.factors, codes += lanes * info.bytes, dst += RUN_INPUTS) {
         switch (kind - PACKED) {
 #define X(name, bits, form, unit, values) \

@@ -56,10 +56,13 @@ struct TypeInfo {
 // Block layout of a type; elements is 0 for ids that are no weights.
 const TypeInfo& typeInfo(int type);
 
+// Bytes of all factors that take `each` apart: what follows them begins at a multiple of 8 bytes.
+static inline int64_t allFactors(int64_t blocks, int each) { return (blocks * each + 7) / 8 * 8; }
+
 static inline int64_t rowBytes(int type, int64_t elements) {
     const TypeInfo& info = typeInfo(type);
     const int64_t blocks = elements / info.elements;
-    return blocks * info.bytes + (blocks * info.factors + 7) / 8 * 8;
+    return blocks * info.bytes + allFactors(blocks, info.factors);
 }
 
 // Tables that the formats refer to.

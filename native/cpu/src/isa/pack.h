@@ -107,7 +107,7 @@ static inline void joinSteps(const __m256i* steps, __m256i* vectors) {
 
 template <class T, int BITS, Factors FACTORS>
 static void packMatrix(const uint8_t* w, int64_t rowBytes, int lanes, int inputs, uint8_t* packed) {
-    uint8_t* codes = packed + lanes * ((inputs / RUN_INPUTS * factorBytes(FACTORS) + 7) / 8 * 8);
+    uint8_t* codes = packed + lanes * allFactors(inputs / RUN_INPUTS, factorBytes(FACTORS));
     for (int at = 0; at < inputs; at += RUN_INPUTS, w += 8 / T::SUBS * T::BYTES, packed += lanes * factorBytes(FACTORS), codes += lanes * codeBytes(BITS)) {
         for (int first = 0; first < lanes; first += 8) {
             const uint8_t* rows[8];

@@ -108,7 +108,7 @@ struct PackedType {
     static constexpr int HALVES = F == FACTORS_UE4M3 || F == FACTORS_ODD16 ? 2 : 1;
     static constexpr int FACTOR_BYTES = W * factorBytes(F), BLOCK_BYTES = W * 4 * B;
     // Where the codes of a group begin.
-    static inline int64_t codesAt(int64_t rowBytes) { return W * (rowBytes - rowBytes / (codeBytes(B) + factorBytes(F)) * codeBytes(B)); }
+    static inline int64_t codesAt(int64_t rowBytes) { return W * allFactors(rowBytes / (codeBytes(B) + factorBytes(F)), factorBytes(F)); }
 };
 #define X(name, bits, factors, unit, values)                                     \
     struct Packed##name : PackedType<bits, factors> {                            \
