@@ -19,7 +19,7 @@ final class ExpertTable implements ExpertLayer {
     private final ExpertAddresses resident;
     private final ExpertAddresses staged;
     private final boolean complete;
-    private ExpertForm form;
+    private final ExpertForm form;
 
     ExpertTable(ExpertSource source, int layer, CpuArena arena, WeightPages pages) {
         this.source = source;
@@ -32,20 +32,18 @@ final class ExpertTable implements ExpertLayer {
             all &= locate(expert);
         }
         this.complete = all;
-        this.form = ExpertForm.of(layout, MatrixForm::stored);
         ExpertForm copies = all ? pages.expertForm(source, layout) : null;
-        if (copies != null) {
-            move(pages, copies);
-        }
+        this.form =
+                copies != null && move(pages, copies) ? copies : ExpertForm.of(layout, MatrixForm::stored);
     }
 
-    /** Copies all experts, matrix by matrix in the order of the experts. */
-    private void move(WeightPages pages, ExpertForm copies) {
+    /** Copies all experts, matrix by matrix in the order of the experts, unless one has lost its view. */
+    private boolean move(WeightPages pages, ExpertForm copies) {
         List<ExpertView> views = new ArrayList<>();
         for (int expert = 0; expert < layout.experts(); expert++) {
             ExpertView view = source.view(layer, expert);
             if (view == null) {
-                return;
+                return false;
             }
             views.add(view);
         }
@@ -55,7 +53,7 @@ final class ExpertTable implements ExpertLayer {
         for (int expert = 0; expert < layout.experts(); expert++) {
             resident.put(expert, gate[expert], up[expert], down[expert]);
         }
-        form = copies;
+        return true;
     }
 
     /** Addresses of copies that follow each other, each at a multiple of 64 bytes. */
