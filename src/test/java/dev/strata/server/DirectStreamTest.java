@@ -292,6 +292,26 @@ final class DirectStreamTest {
         }
     }
 
+    /** With its end an answer is more than is sent at once, so that the event loop sends it, which has a comment for silence due just then. */
+    @Test
+    void anEndThatIsLeftToTheEventLoopComesOnce() throws Exception {
+        String text = "x".repeat(16_000);
+        FakeInferenceService engine = new FakeInferenceService(output -> {
+            output.later(new Delta.Content(0, text, List.of()));
+            output.finish(FinishReason.STOP);
+        });
+        try (TestServer server = TestServer.start(
+                engine,
+                options -> options.withLimits(
+                        options.limits().with(limits -> limits.keepAlive = Duration.ofNanos(20_000))))) {
+            String request = "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}],\"stream\":true}";
+            for (int i = 0; i < 20; i++) {
+                String events = server.post("/v1/chat/completions", request).body();
+                assertEquals(events.indexOf("data: [DONE]"), events.lastIndexOf("data: [DONE]"), events);
+            }
+        }
+    }
+
     /** @param direct so many streams of a pass are the engine's, the others the event loop's */
     @ParameterizedTest
     @ValueSource(ints = {Integer.MAX_VALUE, 3})

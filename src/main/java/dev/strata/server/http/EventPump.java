@@ -284,7 +284,8 @@ final class EventPump implements GenerationCall.Taker {
     }
 
     private void keepAlive() {
-        if (!isDone() && channel.isWritable() && turn.claim()) {
+        // Behind an end that waits for the event loop nothing may come.
+        if (!isDone() && channel.isWritable() && turn.claim() && !ended) {
             writer.keepAlive();
             events.flush();
             lastWrite = System.nanoTime();
