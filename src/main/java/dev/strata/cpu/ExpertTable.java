@@ -33,8 +33,7 @@ final class ExpertTable implements ExpertLayer {
         }
         this.complete = all;
         ExpertForm copies = all ? pages.expertForm(source, layout) : null;
-        this.form =
-                copies != null && move(pages, copies) ? copies : ExpertForm.of(layout, MatrixForm::stored);
+        this.form = copies != null && move(pages, copies) ? copies : ExpertForm.of(layout, MatrixForm::stored);
     }
 
     /** Copies all experts, matrix by matrix in the order of the experts, unless one has lost its view. */

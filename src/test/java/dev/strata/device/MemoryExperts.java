@@ -31,10 +31,7 @@ public final class MemoryExperts implements ExpertSource {
             int inner = layout.intermediate();
             copy(RandomBlocks.matrix(layout.gateType(), inner, hidden, random, arena), blob, 0);
             copy(RandomBlocks.matrix(layout.upType(), inner, hidden, random, arena), blob, layout.upOffset());
-            copy(
-                    RandomBlocks.matrix(layout.downType(), hidden, inner, random, arena),
-                    blob,
-                    layout.downOffset());
+            copy(RandomBlocks.matrix(layout.downType(), hidden, inner, random, arena), blob, layout.downOffset());
             for (int part = 0; layout.scaled() && part < 3; part++) {
                 blob.set(JAVA_FLOAT_UNALIGNED, layout.tailOffset() + 4L * part, 0.5f + random.nextFloat());
             }
