@@ -4,7 +4,6 @@
 
 namespace strata {
 
-const int8_t VALUES_IQ4[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 float SCALE_UE4M3[256];
 
 namespace {

@@ -22,7 +22,8 @@ struct Row {
     const int16_t* q;
     const float* d;
     const float* s;
-    const float* h;  // the two halves of every s
+    const float* h;         // the two halves of every s
+    const int32_t* totals;  // the same without d
     // Where the kernels ask for it: q = 256 * high + low in bytes, for every two blocks 64 high ones, then 64 low ones.
     const int8_t* bytes;
     const uint16_t* planes;  // and as sums of two bfloat16 numbers: of every block 32 high ones, then 32 low ones
@@ -54,7 +55,7 @@ struct DeltaRun;
 
 // result, name, parameters
 #define STRATA_KERNELS(X)                                                                                              \
-    X(void, quantize, (const float* x, int n, int16_t* q, float* d, float* s, float* h, int8_t* bytes, uint16_t* planes))                                \
+    X(void, quantize, (const float* x, int n, int16_t* q, float* d, float* s, float* h, int32_t* totals, int8_t* bytes, uint16_t* planes))               \
     X(void, tileF, (const float* const* a, int rows, const float* b, int64_t ldb, int k, float* const* c))            \
     X(void, panelF, (int type, const uint8_t* w, int64_t rowBytes, int rows, int first, int count, float scale, float* panel)) \
     X(void, tileQ, (const PanelQ* panel, const Row* x, int firstBlock, int rows, float* const* c))                     \

@@ -29,9 +29,10 @@ float factor(const uint8_t* run, int lanes, int lane, int half, float unit) {
         }
         case FACTORS_UE4M3: return SCALE_UE4M3[run[half * lanes + lane]];
         case FACTORS_HALF64: return readHalf(run + (block / 2 * lanes + lane) * 2);
+        case FACTORS_SIGNED: return readHalf(run + 2 * lane) * unit * float(int8_t(run[2 * lanes + block * lanes + lane]));
         default: {
-            const int word = FACTORS == FACTORS_ODD16 ? half % 2 : 0;
-            const uint32_t s = read32(run + 2 * lanes + (word * lanes + lane) * 4) >> (4 * block) & 15;
+            const int place = FACTORS == FACTORS_ODD16 ? half : block;
+            const uint32_t s = read32(run + 2 * lanes + (place / 8 * lanes + lane) * 4) >> (place % 8 * 4) & 15;
             return readHalf(run + 2 * lane) * unit * float(2 * s + 1);
         }
     }

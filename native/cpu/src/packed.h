@@ -14,18 +14,20 @@
 //   FACTORS_UE4M3  [8 blocks][2 halves][lanes] bytes as NVFP4 has them, those that stand for 0 being 0
 //   FACTORS_HALF64 [4][lanes] float16, of 64 inputs
 //   FACTORS_ODD32  [lanes] float16, [lanes] words of 8 half bytes s, one a block: factor * unit * (2 s + 1)
-//   FACTORS_ODD16  the same with two words a lane, for the first and for the second halves of blocks
+//   FACTORS_ODD16  the same with two words a lane, a byte a block: its first half has the low half byte
+//   FACTORS_SIGNED [lanes] float16, [8 blocks][lanes] signed bytes s: factor * unit * s
 #pragma once
 #include "types.h"
 
 namespace strata {
 
-enum Factors : int { FACTORS_E8, FACTORS_UE4M3, FACTORS_HALF64, FACTORS_ODD32, FACTORS_ODD16 };
+enum Factors : int { FACTORS_E8, FACTORS_UE4M3, FACTORS_HALF64, FACTORS_ODD32, FACTORS_ODD16, FACTORS_SIGNED };
 
 // name, bits a code, factors, unit of the factors, values of the codes
 #define STRATA_PACKED(X)                              \
     X(MXFP4, 4, FACTORS_E8, 1.0f, VALUES_FP4)          \
     X(NVFP4, 4, FACTORS_UE4M3, 1.0f, VALUES_FP4)       \
+    X(IQ4_XS, 4, FACTORS_SIGNED, 1.0f, VALUES_IQ4)     \
     X(Q2_0, 2, FACTORS_HALF64, 1.0f, VALUES_Q2)        \
     X(IQ2_XXS, 3, FACTORS_ODD32, 0.125f, VALUES_GRID2) \
     X(IQ2_XS, 3, FACTORS_ODD16, 0.125f, VALUES_GRID2)  \
@@ -52,7 +54,8 @@ constexpr int factorBytes(Factors factors) {
         case FACTORS_HALF64: return 8;
         case FACTORS_UE4M3: return 16;
         case FACTORS_ODD32: return 6;
-        case FACTORS_ODD16: return 10;
+        case FACTORS_ODD16:
+        case FACTORS_SIGNED: return 10;
     }
     return 0;
 }

@@ -28,8 +28,8 @@ static inline __m512i roundBf16(__m512i bits) {
     return _mm512_and_si512(rounded, _mm512_set1_epi32(int(0xffff0000)));
 }
 
-static void quantizePlanes(const float* x, int n, int16_t* q, float* d, float* s, float* h, int8_t* bytes, uint16_t* planes) {
-    quantizeBytes(x, n, q, d, s, h, bytes, nullptr);
+static void quantizePlanes(const float* x, int n, int16_t* q, float* d, float* s, float* h, int32_t* totals, int8_t* bytes, uint16_t* planes) {
+    quantizeBytes(x, n, q, d, s, h, totals, bytes, nullptr);
     for (int i = 0; i < n; i += 16) {
         __m512 v = _mm512_loadu_ps(x + i);
         __m512i high = roundBf16(_mm512_castps_si512(v));

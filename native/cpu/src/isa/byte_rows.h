@@ -9,8 +9,8 @@
 namespace strata::STRATA_NS {
 
 // The 16-bit form, and the same as bytes: for every two blocks 64 high ones, then 64 low ones.
-static inline void quantizeBytes(const float* x, int n, int16_t* q, float* d, float* s, float* h, int8_t* bytes, uint16_t*) {
-    quantize<BYTES_LIMIT>(x, n, q, d, s, h, nullptr, nullptr);
+static inline void quantizeBytes(const float* x, int n, int16_t* q, float* d, float* s, float* h, int32_t* totals, int8_t* bytes, uint16_t*) {
+    quantize<BYTES_LIMIT>(x, n, q, d, s, h, totals, nullptr, nullptr);
     const int blocks = n / 32;
     // From even elements, then odd ones, to their own order.
     alignas(64) int16_t order[32];

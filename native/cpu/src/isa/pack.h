@@ -28,6 +28,15 @@ struct PackNVFP4 : UnpackNVFP4 {
         }
     }
 };
+struct PackIQ4_XS : UnpackIQ4_XS {
+    static inline __m256i codes(const uint8_t* p, int sub, const Lookup&) { return nibbles(p + 8 + 16 * sub); }
+    static void factors(const uint8_t* p, uint8_t* at, int lanes, int lane) {
+        alignas(32) int32_t factors[8];
+        _mm256_store_si256((__m256i*)factors, blockFactors(p));
+        memcpy(at + 2 * lane, p, 2);
+        for (int b = 0; b < 8; b++) at[(2 + b) * lanes + lane] = uint8_t(factors[b]);
+    }
+};
 struct PackQ2_0 : UnpackQ2_0 {
     static inline __m256i codes(const uint8_t* p, int sub, const Lookup&) { return weights(p, sub); }
     static void factors(const uint8_t* p, uint8_t* at, int lanes, int lane) {
@@ -38,14 +47,6 @@ struct PackQ2_0 : UnpackQ2_0 {
 static inline void oddFactors(const uint8_t* factor, const uint32_t* words, int count, uint8_t* at, int lanes, int lane) {
     memcpy(at + 2 * lane, factor, 2);
     for (int i = 0; i < count; i++) memcpy(at + 2 * lanes + (i * lanes + lane) * 4, words + i, 4);
-}
-// Half bytes 0, 2 ... 14 of the 16 at p in one word, the others in a second.
-static inline void splitHalves(const uint8_t* p, uint32_t* words) {
-    words[0] = words[1] = 0;
-    for (int i = 0; i < 8; i++) {
-        words[0] |= uint32_t(p[i] & 15) << (4 * i);
-        words[1] |= uint32_t(p[i] >> 4) << (4 * i);
-    }
 }
 // The highest 4 bits of 8 words STRIDE bytes apart.
 template <int STRIDE>
@@ -58,8 +59,7 @@ template <class T, int AT>
 struct PackGrid2 : T {
     static inline __m256i codes(const uint8_t* p, int sub, const Lookup& work) { return signedCodes<3, 4>(T::weights(p, sub, work)); }
     static void factors(const uint8_t* p, uint8_t* at, int lanes, int lane) {
-        uint32_t words[2];
-        splitHalves(p + AT, words);
+        const uint32_t words[2] = {read32(p + AT), read32(p + AT + 4)};
         oddFactors(p, words, 2, at, lanes, lane);
     }
 };

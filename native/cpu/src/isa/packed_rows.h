@@ -2,7 +2,7 @@
 //
 // A vector of codes has 4 inputs of as many outputs as it has lanes, so an activation's pair (or four bytes) goes to all lanes by a load alone, sums of a block need no
 // shuffle, and factors are one vector for all outputs of a group. Codes become values by one byte shuffle. Counted for AVX2 and one row, 4 bits, a block of 32: 1.5
-// operations to take half bytes apart, 1 to look up, 2 to widen, 4 to multiply and add, 1 for factors. Bytes moved: the matrix once as one stream, prefetched 4 KiB ahead.
+// operations to take half bytes apart, 1 to look up, 2 to widen, 4 to multiply and add, 0.9 for factors. Bytes moved: the matrix once as one stream, prefetched 4 KiB ahead.
 #pragma once
 #include "float_products.h"
 
@@ -62,29 +62,43 @@ struct RunFactors<FACTORS_HALF64> {
     inline VF of(int block, int) { return vloadHalf((const uint16_t*)p + block / 2 * W); }
 };
 // unit * factor * (2 s + 1), by one multiply-add.
-template <int WORDS>
-struct OddFactors {
+template <>
+struct RunFactors<FACTORS_ODD32> {
     VF once, twice;
-    VI codes[WORDS];
-    OddFactors(const uint8_t* run, float unit) {
-        once = vmul(vloadHalf((const uint16_t*)run), vset(unit));
-        twice = vadd(once, once);
-        STRATA_UNROLL
-        for (int i = 0; i < WORDS; i++) codes[i] = iload(run + 2 * W + i * 4 * W);
-    }
-    inline VF of(int, int half) {
-        const VF s = ifloat(iand(codes[half], iset32(15)));
-        codes[half] = ishr32(codes[half], 4);
+    VI codes;
+    RunFactors(const uint8_t* run, float unit) : once(vmul(vloadHalf((const uint16_t*)run), vset(unit))), twice(vadd(once, once)), codes(iload(run + 2 * W)) {}
+    inline VF of(int, int) {
+        const VF s = ifloat(iand(codes, iset32(15)));
+        codes = ishr32(codes, 4);
         return vfma(s, twice, once);
     }
 };
+// The same, the second half byte of a block where it is, 16 times too large.
 template <>
-struct RunFactors<FACTORS_ODD32> : OddFactors<1> {
-    using OddFactors<1>::OddFactors;
+struct RunFactors<FACTORS_ODD16> {
+    const uint8_t* p;
+    VF once, twice, eighth;
+    VI codes;
+    RunFactors(const uint8_t* run, float unit) : p(run + 2 * W), once(vmul(vloadHalf((const uint16_t*)run), vset(unit))) {
+        twice = vadd(once, once);
+        eighth = vmul(once, vset(0.125f));
+    }
+    inline VF of(int block, int half) {
+        if (half == 0) {
+            if (block % 4 == 0) codes = iload(p + block * W);
+            return vfma(ifloat(iand(codes, iset32(15))), twice, once);
+        }
+        const VF s = ifloat(iand(codes, iset32(0xf0)));
+        codes = ishr32(codes, 8);
+        return vfma(s, eighth, once);
+    }
 };
 template <>
-struct RunFactors<FACTORS_ODD16> : OddFactors<2> {
-    using OddFactors<2>::OddFactors;
+struct RunFactors<FACTORS_SIGNED> {
+    const uint8_t* p;
+    VF unit;
+    RunFactors(const uint8_t* run, float factor) : p(run + 2 * W), unit(vmul(vloadHalf((const uint16_t*)run), vset(factor))) {}
+    inline VF of(int block, int) { return vmul(unit, ifloat(isigned(p + block * W))); }
 };
 
 // The values of 16 codes with OFFSET added, so that they need no sign.
@@ -149,46 +163,82 @@ struct StepBytes {
 };
 #endif
 
-// Adds a step's products with an activation row. Where rows are read as bytes the low ones have a sum of their own, and with few rows the odd
-// elements, so that additions wait less for each other.
-template <int R>
-static inline __attribute__((always_inline)) void addStep(VI& sum, VI& low, VI bytes, const Row& x, int block, int i) {
-#ifdef STRATA_VNNI
-    const int8_t* a = x.bytes + block / 2 * 128 + block % 2 * 32 + 4 * i;
-    sum = _mm512_dpbusd_epi32(sum, bytes, irepeat(a));
-    low = _mm512_dpbusd_epi32(low, bytes, irepeat(a + 64));
-#else
-    const int16_t* q = x.q + 32 * block + 2 * i;
-    iproduct(sum, iand(bytes, iset16(0xff)), q);
-    iproduct(R <= 2 ? low : sum, ishr16(bytes, 8), q + 16);
-#endif
-}
-static inline VF stepSum(VI sum, VI low) {
-#ifdef STRATA_VNNI
-    return ifloat(iadd(ishl32(sum, 8), low));
-#else
-    return ifloat(iadd(sum, low));
-#endif
-}
+// Where the sums of a run's halves (or blocks, at every second place) begin, so that what was added to the codes' values comes off.
+template <class T, int R>
+struct Starts {
+    alignas(64) int32_t at[R][RUN_INPUTS / 16];
+    Starts(const Row* x, int block) {
+        for (int r = 0; r < R; r++) {
+            for (int i = 0; i < RUN_INPUTS / 16; i += W) {
+                VI totals = iload(x[r].totals + 2 * block + i);
+                if (T::HALVES == 1) totals = iadd(totals, ishr64(totals));
+                istore(at[r] + i, imultiply32(totals, iset32(-T::CODED.offset)));
+            }
+        }
+    }
+};
 
-// Half (or all) of a block.
+// The sum of products of one activation row in every lane. Where rows are read as bytes their high and low ones have sums of their own.
+#ifdef STRATA_VNNI
+struct StepSum {
+    VI high, low;
+    StepSum() = default;
+    explicit StepSum(const int32_t* start) : high(izero()), low(irepeat(start)) {}
+    inline __attribute__((always_inline)) void add(VI bytes, const Row& x, int block, int i) {
+        const int8_t* a = x.bytes + block / 2 * 128 + block % 2 * 32 + 4 * i;
+        high = _mm512_dpbusd_epi32(high, bytes, irepeat(a));
+        low = _mm512_dpbusd_epi32(low, bytes, irepeat(a + 64));
+    }
+    inline VF value() const { return ifloat(iadd(ishl32(high, 8), low)); }
+};
+#else
+struct StepSum {
+    VI all;
+    StepSum() = default;
+    explicit StepSum(const int32_t* start) : all(irepeat(start)) {}
+    inline __attribute__((always_inline)) void add(VI bytes, const Row& x, int block, int i) {
+        const int16_t* q = x.q + 32 * block + 2 * i;
+        iproduct(all, iand(bytes, iset16(0xff)), q);
+        iproduct(all, ishr16(bytes, 8), q + 16);
+    }
+    inline VF value() const { return ifloat(all); }
+};
+#endif
+
+// Products of half (or all) of block b of a run, which is block `block` of the rows.
 template <class T, int R, int HALF>
-static inline __attribute__((always_inline)) void addPacked(const Codes<T::BITS>& codes, const StepBytes<T>& values, VF factor, const Row* x, int block, VF* sums) {
+static inline __attribute__((always_inline)) void packedHalf(const Codes<T::BITS>& codes, const StepBytes<T>& values, const Starts<T, R>& starts, const Row* x,
+                                                             int block, int b, VF* products) {
     constexpr int STEPS = 8 / T::HALVES;
-    VI total[R], low[R];
+    StepSum sums[R];
     STRATA_UNROLL
-    for (int r = 0; r < R; r++) total[r] = low[r] = izero();
+    for (int r = 0; r < R; r++) sums[r] = StepSum(starts.at[r] + 2 * b + HALF);
     STRATA_UNROLL
     for (int i = HALF * STEPS; i < HALF * STEPS + STEPS; i++) {
         const VI bytes = values.of(codes, i);
         STRATA_UNROLL
-        for (int r = 0; r < R; r++) addStep<R>(total[r], low[r], bytes, x[r], block, i);
+        for (int r = 0; r < R; r++) sums[r].add(bytes, x[r], block, i);
     }
     STRATA_UNROLL
-    for (int r = 0; r < R; r++) {
-        const float offset = T::HALVES == 2 ? x[r].h[2 * block + HALF] : x[r].s[block];
-        const VF own = vfma(vset(float(-T::CODED.offset)), vset(offset), vmul(stepSum(total[r], low[r]), vset(x[r].d[block])));
-        sums[r] = vfma(factor, own, sums[r]);
+    for (int r = 0; r < R; r++) products[r] = sums[r].value();
+}
+
+template <class T, int R>
+static inline __attribute__((always_inline)) void packedBlock(const Codes<T::BITS>& codes, const StepBytes<T>& values, const Starts<T, R>& starts,
+                                                              RunFactors<T::FACTORS>& factors, const Row* x, int block, int b, VF* sums) {
+    VF products[R], second[R];
+    packedHalf<T, R, 0>(codes, values, starts, x, block, b, products);
+    const VF factor = factors.of(b, 0);
+    if constexpr (T::HALVES == 2) {
+        STRATA_UNROLL
+        for (int r = 0; r < R; r++) products[r] = vmul(factor, products[r]);
+        packedHalf<T, R, 1>(codes, values, starts, x, block, b, second);
+        const VF other = factors.of(b, 1);
+        STRATA_UNROLL
+        for (int r = 0; r < R; r++) sums[r] = vfma(vfma(other, second[r], products[r]), vset(x[r].d[block]), sums[r]);
+    } else {
+        STRATA_UNROLL
+        for (int r = 0; r < R; r++) sums[r] = vfma(factor, vmul(products[r], vset(x[r].d[block])), sums[r]);
     }
 }
 
@@ -205,11 +255,10 @@ static void dotPackedRows(const uint8_t* w, int64_t rowBytes, int outputs, int i
         for (int first = 0; first < inputs / 32; first += RUN_INPUTS / 32, factorsAt += T::FACTOR_BYTES, ahead += T::FACTOR_BYTES) {
             prefetchRun(ahead, T::FACTOR_BYTES);
             RunFactors<T::FACTORS> factors(factorsAt, T::UNIT);
+            const Starts<T, R> starts(x, first);
             for (int b = 0; b < RUN_INPUTS / 32; b++, p += T::BLOCK_BYTES, ahead += T::BLOCK_BYTES) {
                 prefetchRun(ahead, T::BLOCK_BYTES);
-                const Codes<T::BITS> codes(p);
-                addPacked<T, R, 0>(codes, values, factors.of(b, 0), x, first + b, sums);
-                if constexpr (T::HALVES == 2) addPacked<T, R, 1>(codes, values, factors.of(b, 1), x, first + b, sums);
+                packedBlock<T, R>(Codes<T::BITS>(p), values, starts, factors, x, first + b, b, sums);
             }
         }
         for (int r = 0; r < rows; r++) {

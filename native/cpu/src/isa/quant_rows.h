@@ -9,7 +9,7 @@
 namespace strata::STRATA_NS {
 
 template <int LIMIT>
-static void quantize(const float* x, int n, int16_t* q, float* d, float* s, float* h, int8_t*, uint16_t*) {
+static void quantize(const float* x, int n, int16_t* q, float* d, float* s, float* h, int32_t* totals, int8_t*, uint16_t*) {
     int blocks = n / 32;
     for (int b = 0; b < blocks; b++, x += 32, q += 32) {
         __m256 v[4];
@@ -39,13 +39,14 @@ static void quantize(const float* x, int n, int16_t* q, float* d, float* s, floa
         t = _mm256_hadd_epi32(t, t);
         __m128i u = _mm_add_epi32(_mm256_castsi256_si128(t), _mm256_extracti128_si256(t, 1));
         int first = _mm_cvtsi128_si32(u), second = _mm_extract_epi32(u, 1);
+        _mm_storel_epi64((__m128i*)(totals + 2 * b), u);
         float unit = highest > 0 ? highest / LIMIT : 0.0f;
         d[b] = unit;
         h[2 * b] = unit * float(first);
         h[2 * b + 1] = unit * float(second);
         s[b] = unit * float(first + second);
     }
-    for (int b = blocks; b % 8 != 0; b++) d[b] = s[b] = h[2 * b] = h[2 * b + 1] = 0;
+    for (int b = blocks; b % 8 != 0; b++) d[b] = s[b] = h[2 * b] = h[2 * b + 1] = 0, totals[2 * b] = totals[2 * b + 1] = 0;
 }
 
 static inline __m256i dot32(Pair w, const int16_t* q) {

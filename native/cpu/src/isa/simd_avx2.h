@@ -87,9 +87,13 @@ static inline VI ishl32(VI a, int n) { return _mm256_slli_epi32(a, n); }
 static inline VI ishr32(VI a, int n) { return _mm256_srli_epi32(a, n); }
 static inline VI ilarger32(VI a, VI b) { return _mm256_max_epi32(a, b); }
 static inline VI isub32(VI a, VI b) { return _mm256_sub_epi32(a, b); }
+static inline VI imultiply32(VI a, VI b) { return _mm256_mullo_epi32(a, b); }
+// The upper half of every 64 bits in the lower one.
+static inline VI ishr64(VI a) { return _mm256_srli_epi64(a, 32); }
 static inline VF ibits(VI a) { return _mm256_castsi256_ps(a); }
-// W bytes as lanes.
+// W bytes as lanes, without a sign and with one.
 static inline VI ibytes(const uint8_t* p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)p)); }
+static inline VI isigned(const uint8_t* p) { return _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i*)p)); }
 // Entries of 16 bytes by the low halves of bytes, whose highest bits are zero.
 static inline VI itable(const int8_t* values) { return _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i*)values)); }
 static inline VI ilookup(VI table, VI codes) { return _mm256_shuffle_epi8(table, codes); }

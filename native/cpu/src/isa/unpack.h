@@ -268,14 +268,14 @@ struct UnpackIQ4_XS : Base {
     static constexpr int SUBS = 8, BYTES = 136;
     static constexpr int OFFSET = IQ4_OFFSET;
     static inline __m256i weights(const uint8_t* p, int sub) { return _mm256_shuffle_epi8(iq4Table(), nibbles(p + 8 + 16 * sub)); }
-    static inline __m256 scales(const uint8_t* p, int) {
+    static inline __m256i blockFactors(const uint8_t* p) {
         __m256i shift = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
         __m256i low = _mm256_and_si256(_mm256_srlv_epi32(_mm256_set1_epi32(int(read32(p + 4))), shift), _mm256_set1_epi32(15));
         __m256i high = _mm256_srlv_epi32(_mm256_set1_epi32(read16(p + 2)), _mm256_srli_epi32(shift, 1));
         high = _mm256_slli_epi32(_mm256_and_si256(high, _mm256_set1_epi32(3)), 4);
-        __m256i ls = _mm256_sub_epi32(_mm256_or_si256(low, high), _mm256_set1_epi32(32));
-        return _mm256_mul_ps(_mm256_set1_ps(half(p)), _mm256_cvtepi32_ps(ls));
+        return _mm256_sub_epi32(_mm256_or_si256(low, high), _mm256_set1_epi32(32));
     }
+    static inline __m256 scales(const uint8_t* p, int) { return _mm256_mul_ps(_mm256_set1_ps(half(p)), _mm256_cvtepi32_ps(blockFactors(p))); }
 };
 
 struct UnpackQ2_0 : Base {

@@ -63,7 +63,7 @@ void productTiles(Context& c, const Matrix& m, int begin, int end, const Row* x,
 
 Row* prepareRows(Context& c, int first, int second, const float* x, int rows, int columns) {
     Row* result = (Row*)c.take(int64_t(rows) * sizeof(Row));
-    for (int r = 0; r < rows; r++) result[r] = {x + int64_t(r) * columns, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
+    for (int r = 0; r < rows; r++) result[r] = {x + int64_t(r) * columns, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
     if (!quantized(c.k, first) && !quantized(c.k, second)) return result;
     const bool few = rows <= DOT_ROWS;
     if (few && c.kept.hold(x, rows, columns)) {
@@ -77,7 +77,7 @@ Row* prepareRows(Context& c, int first, int second, const float* x, int rows, in
     const int64_t blocks = (columns / 32 + 7) / 8 * 8;
     // Rows a cache line further apart than they are long: at powers of two they would push each other out of the first cache.
     const int64_t stride = blocks * 32 + 32, byteStride = c.k.bytes ? blocks * 64 + 64 : 0, planeStride = c.k.planes ? blocks * 64 + 32 : 0;
-    const int64_t each = stride * 2 + blocks * 16 + byteStride + planeStride * 2;
+    const int64_t each = stride * 2 + blocks * 24 + byteStride + planeStride * 2;
     uint8_t* memory = few ? c.kept.room(rows * each, rows, columns) : (uint8_t*)c.take(rows * each);
     // Whole cache lines: every part of a row is a multiple of 64 bytes but the factors, of 32.
     auto part = [&](int64_t bytes) {
@@ -89,6 +89,7 @@ Row* prepareRows(Context& c, int first, int second, const float* x, int rows, in
     int8_t* bytes = (int8_t*)part(byteStride);
     uint16_t* planes = (uint16_t*)part(planeStride * 2);
     float* h = (float*)part(blocks * 8);
+    int32_t* totals = (int32_t*)part(blocks * 8);
     float* d = (float*)part(blocks * 4);
     float* s = (float*)part(blocks * 4);
     for (int r = 0; r < rows; r++) {
@@ -96,13 +97,14 @@ Row* prepareRows(Context& c, int first, int second, const float* x, int rows, in
         result[r].d = d + r * blocks;
         result[r].s = s + r * blocks;
         result[r].h = h + r * blocks * 2;
+        result[r].totals = totals + r * blocks * 2;
         result[r].bytes = c.k.bytes ? bytes + r * byteStride : nullptr;
         result[r].planes = c.k.planes ? planes + r * planeStride : nullptr;
     }
     c.rows(rows, columns, [&](int r, int) {
         const Row& row = result[r];
-        c.k.quantize(row.f, columns, (int16_t*)row.q, (float*)row.d, (float*)row.s, (float*)row.h,
-                       (int8_t*)row.bytes, (uint16_t*)row.planes);
+        c.k.quantize(row.f, columns, (int16_t*)row.q, (float*)row.d, (float*)row.s, (float*)row.h, (int32_t*)row.totals,
+                     (int8_t*)row.bytes, (uint16_t*)row.planes);
     });
     if (few) c.kept.keep(result, x, rows, columns);
     return result;
