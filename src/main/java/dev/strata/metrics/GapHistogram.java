@@ -28,14 +28,14 @@ public final class GapHistogram implements Collector {
         this.help = help;
     }
 
-    /** Gaps of one answer; used by one thread at a time. */
+    /** Gaps of one answer. Where its client leaves, the thread that gives it up publishes them, maybe beside the one that counts. */
     public final class Answer {
         private final int[] kept = new int[NANOS.length];
         private long keptNanos;
         private int waiting;
 
         /** @param gap nanoseconds between two pieces */
-        public void add(long gap) {
+        public synchronized void add(long gap) {
             int bucket = 0;
             while (gap > NANOS[bucket]) {
                 bucket++;
@@ -48,7 +48,7 @@ public final class GapHistogram implements Collector {
         }
 
         /** Adds what was counted to the gaps of all answers. */
-        public void publish() {
+        public synchronized void publish() {
             publishAll(kept, keptNanos);
             Arrays.fill(kept, 0);
             keptNanos = 0;

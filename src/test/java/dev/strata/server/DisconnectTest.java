@@ -46,6 +46,28 @@ final class DisconnectTest {
     }
 
     @Test
+    void gapsOfAnAnswerThatIsLeftAreCounted() throws Exception {
+        FakeInferenceService engine = new FakeInferenceService(output -> {
+            output.content("one");
+            output.content("two");
+            output.content("three");
+            output.awaitCancel();
+            output.finish(FinishReason.CANCELLED);
+        });
+        try (TestServer server = TestServer.start(engine)) {
+            try (RawClient client = new RawClient(server.server.port())) {
+                client.post("/v1/chat/completions", chat("a", true));
+                client.readUntil("three");
+            }
+            assertNotNull(engine.cancellations.poll(10, TimeUnit.SECONDS));
+            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+            while (!server.get("/metrics").body().contains("strata_token_gap_seconds_count 2\n")) {
+                assertTrue(System.nanoTime() < end, "two gaps were never told");
+            }
+        }
+    }
+
+    @Test
     void resettingAPlainRequestCancelsIt() throws Exception {
         FakeInferenceService engine = new FakeInferenceService(output -> {
             output.awaitCancel();

@@ -95,7 +95,12 @@ public final class Generations {
         events.comment("accepted");
         PumpQueue queue =
                 pumps.computeIfAbsent(exchange.channel().eventLoop(), loop -> new PumpQueue(loop, exchange.limits()));
-        new EventPump(exchange, call, events, writer, new Progress(exchange), queue, sender, edges).run();
+        Progress progress = new Progress(exchange);
+        try {
+            new EventPump(exchange, call, events, writer, progress, queue, sender, edges).run();
+        } finally {
+            progress.publish();
+        }
     }
 
     /**
@@ -112,10 +117,14 @@ public final class Generations {
     /** Takes all pieces of the call to the taker until that is done. */
     public void collect(Exchange exchange, GenerationCall call, BooleanSupplier done, Consumer<Piece> taker) {
         Progress progress = new Progress(exchange);
-        while (!done.getAsBoolean()) {
-            Piece piece = call.next();
-            progress.accept(piece);
-            taker.accept(piece);
+        try {
+            while (!done.getAsBoolean()) {
+                Piece piece = call.next();
+                progress.accept(piece);
+                taker.accept(piece);
+            }
+        } finally {
+            progress.publish();
         }
     }
 
@@ -144,6 +153,11 @@ public final class Generations {
                 case Delta.Progress _ -> {}
                 default -> tick(exchange.elapsedNanos(piece.nanos()));
             }
+        }
+
+        /** Makes known what was counted, also of an answer that nobody waits for any more. */
+        void publish() {
+            gaps.publish();
         }
 
         private void tick(long now) {
