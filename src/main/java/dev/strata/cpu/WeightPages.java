@@ -57,16 +57,24 @@ final class WeightPages {
     /** A copy of a matrix, packed or as stored, or the matrix where it lies. */
     Buffer place(HostTensor tensor) {
         MemorySegment data = tensor.data();
-        MatrixForm form = packedForm(tensor.type(), tensor.outputs(), tensor.inputs());
-        if (!wanted
-                || !data.isNative()
-                || data.byteSize() < (form.packed() ? LEAST_PACKED : LEAST_COPY)
-                || !fits(form.bytes(), HostMemory.read())) {
+        MatrixForm form = wanted && data.isNative() ? form(tensor, HostMemory.read()) : null;
+        if (form == null) {
             return HostBuffer.of(data);
         }
         HostBuffer copy = arena.allocate(form.bytes(), tensor.name());
         move(data, form, copy.address());
         return form.packed() ? new PackedBuffer(copy) : copy;
+    }
+
+    /** The form of a matrix's copy in a machine of this memory: where there is no room for the packed one, which may be larger, as stored. Null: no copy. */
+    @Nullable
+    MatrixForm form(HostTensor tensor, HostMemory memory) {
+        MatrixForm packed = packedForm(tensor.type(), tensor.outputs(), tensor.inputs());
+        if (packed.packed() && tensor.data().byteSize() >= LEAST_PACKED && fits(packed.bytes(), memory)) {
+            return packed;
+        }
+        MatrixForm stored = MatrixForm.stored(tensor.type(), tensor.outputs(), tensor.inputs());
+        return stored.bytes() >= LEAST_COPY && fits(stored.bytes(), memory) ? stored : null;
     }
 
     /** The form that a matrix gets where it is copied. */

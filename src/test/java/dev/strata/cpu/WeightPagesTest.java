@@ -3,6 +3,7 @@ package dev.strata.cpu;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -12,6 +13,7 @@ import dev.strata.format.QuantType;
 import dev.strata.memory.HostMemory;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 class WeightPagesTest {
@@ -41,6 +43,26 @@ class WeightPagesTest {
             assertNotEquals(data.address(), copied.buffer().host().address());
             assertEquals(-1, copied.buffer().host().mismatch(data));
             assertEquals(data.address(), reading.weight(tensor).buffer().host().address());
+        }
+    }
+
+    @Test
+    void aMatrixWithoutRoomForItsPackedFormIsCopiedAsStored() {
+        assumeTrue(CpuBackend.isAvailable(), CpuBackend.reason());
+        CpuSettings settings = CpuSettings.standard().withThreads(1);
+        try (Arena memory = Arena.ofConfined();
+                CpuContext context = CpuContext.open(settings);
+                CpuArena arena = new CpuArena()) {
+            long stored = QuantType.IQ2_XXS.bytes(4096) * 4096;
+            HostTensor tensor =
+                    new HostTensor("w", QuantType.IQ2_XXS, 4096, 4096, memory.allocate(stored, 64), 1);
+            WeightPages pages = new WeightPages(context, arena, true, true);
+            MatrixForm packed = Objects.requireNonNull(pages.form(tensor, memory(64 * GIB, 64 * GIB)));
+            assertTrue(packed.packed() && packed.bytes() > stored, "this type grows");
+            long reserve = 8 * GIB;
+            MatrixForm between = pages.form(tensor, memory(64 * GIB, reserve + stored));
+            assertEquals(MatrixForm.stored(QuantType.IQ2_XXS, 4096, 4096), between);
+            assertNull(pages.form(tensor, memory(64 * GIB, reserve + stored - 1)));
         }
     }
 
