@@ -75,7 +75,7 @@ public record SlotAdaptation(int every, int swaps, float decay, float minimumGai
         int least = -1;
         float lowest = Float.MAX_VALUE;
         for (int slot : cache.slotsOf(layer)) {
-            if (!taken.get(slot) && cache.state(slot) == SlotState.READY && !cache.inUse(slot)) {
+            if (!taken.get(slot) && cache.state(slot) == SlotState.READY) {
                 float count = usage.count(layer, cache.expert(slot));
                 if (count < lowest) {
                     lowest = count;

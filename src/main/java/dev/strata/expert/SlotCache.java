@@ -15,7 +15,6 @@ public final class SlotCache implements AutoCloseable {
     private final int[] expertOf;
     private final int[][] slotOf;
     private final int[][] slotsOf;
-    private final boolean[] inUse;
     private int firstLent;
     private long version;
 
@@ -30,7 +29,6 @@ public final class SlotCache implements AutoCloseable {
         states = new SlotState[plan.slots()];
         Arrays.fill(states, SlotState.FREE);
         expertOf = plan.experts().clone();
-        inUse = new boolean[plan.slots()];
         slotOf = new int[layout.layers()][];
         for (int layer = 0; layer < slotOf.length; layer++) {
             slotOf[layer] = new int[layout.experts(layer)];
@@ -135,9 +133,6 @@ public final class SlotCache implements AutoCloseable {
      */
     public void replace(int slot, int expert) {
         expect(slot, SlotState.READY);
-        if (inUse[slot]) {
-            throw new IllegalStateException("slot " + slot + " is read by the running step");
-        }
         int layer = plan.layers()[slot];
         if (slotOf[layer][expert] >= 0) {
             throw new IllegalStateException("expert " + expert + " of layer " + layer + " has a slot already");
@@ -149,29 +144,12 @@ public final class SlotCache implements AutoCloseable {
         version++;
     }
 
-    /** Keeps the slots of experts that the running step reads from being replaced. */
-    public void use(int layer, int expert) {
-        int slot = slotOf[layer][expert];
-        if (slot >= 0 && states[slot] == SlotState.READY) {
-            inUse[slot] = true;
-        }
-    }
-
-    /** The running step is over. */
-    public void releaseAll() {
-        Arrays.fill(inUse, false);
-    }
-
-    public boolean inUse(int slot) {
-        return inUse[slot];
-    }
-
     /**
      * Lends the tail: {@code bytes} before {@code end}.
      *
      * @param end where the loan ends in the allocation; behind it nothing may be a slot
      * @return where they start
-     * @throws IllegalStateException when slots of the tail are in use or being loaded, or it is lent already
+     * @throws IllegalStateException when slots of the tail are being loaded, or it is lent already
      */
     public long lend(long bytes, long end) {
         int first = plan.firstLent(bytes, end);
@@ -179,7 +157,7 @@ public final class SlotCache implements AutoCloseable {
             throw new IllegalStateException(bytes + " bytes of the expert cache cannot be lent");
         }
         for (int slot = first; slot < plan.slots(); slot++) {
-            if (inUse[slot] || states[slot] == SlotState.LOADING) {
+            if (states[slot] == SlotState.LOADING) {
                 throw new IllegalStateException("slot " + slot + " cannot be lent: it is busy");
             }
         }

@@ -108,9 +108,6 @@ class SlotCacheTest {
             assertEquals(6, cache.residents());
             assertThrows(IllegalStateException.class, () -> cache.ready(0));
             int slot = cache.slot(0, 0);
-            cache.use(0, 0);
-            assertThrows(IllegalStateException.class, () -> cache.replace(slot, 7));
-            cache.releaseAll();
             assertThrows(IllegalStateException.class, () -> cache.replace(slot, 1));
             cache.replace(slot, 7);
             assertEquals(0, cache.address(0, 7));
@@ -164,20 +161,17 @@ class SlotCacheTest {
                         }
                         for (int expert : chosen) {
                             usage.count(layer, expert, cache.isResident(layer, expert), 1);
-                            cache.use(layer, expert);
                         }
                     }
                     Set<Integer> slots = new HashSet<>();
                     for (SlotAdaptation.Swap swap : adaptation.choose(cache, usage)) {
                         assertTrue(slots.add(swap.slot()), "a slot was chosen twice");
-                        assertFalse(cache.inUse(swap.slot()));
                         cache.replace(swap.slot(), swap.newcomer());
                         cache.loading(swap.slot());
                         cache.ready(swap.slot());
                     }
                     assertTrue(slots.size() <= 8);
                     assertEquals(3 * used, cache.residents());
-                    cache.releaseAll();
                     usage.decay(adaptation.decay());
                 }
                 for (int layer = 0; layer < 3; layer++) {
