@@ -2,11 +2,11 @@ package dev.strata.engine;
 
 import dev.strata.device.Likeliest;
 import dev.strata.device.Picks;
+import dev.strata.metrics.Median;
 import dev.strata.model.Model;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 
@@ -54,8 +54,8 @@ public final class Benchmark {
                 writeTimes.add(row.decodeMillis());
             }
         }
-        double read = median(readTimes);
-        double write = median(writeTimes);
+        double read = Median.of(readTimes);
+        double write = Median.of(writeTimes);
         return new Row(
                 prompt,
                 decode,
@@ -141,12 +141,5 @@ public final class Benchmark {
 
     private void pass(int[] text, int past, int rows, int[] pages, int[] wanted, MemorySegment logits) {
         model.forward(SingleText.batch(text, past, rows, pages), wanted, logits);
-    }
-
-    private static double median(List<Double> values) {
-        List<Double> sorted = new ArrayList<>(values);
-        Collections.sort(sorted);
-        int middle = sorted.size() / 2;
-        return sorted.size() % 2 == 1 ? sorted.get(middle) : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
     }
 }

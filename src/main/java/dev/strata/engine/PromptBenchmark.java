@@ -7,6 +7,7 @@ import dev.strata.device.Device;
 import dev.strata.expert.ExpertArena;
 import dev.strata.format.ModelFiles;
 import dev.strata.memory.Bytes;
+import dev.strata.metrics.Median;
 import dev.strata.model.Model;
 import dev.strata.model.ModelConfigReader;
 import dev.strata.model.ngram.NgramTable;
@@ -237,10 +238,7 @@ public final class PromptBenchmark {
         }
 
         double median() {
-            double[] sorted = rates.clone();
-            Arrays.sort(sorted);
-            int middle = sorted.length / 2;
-            return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+            return Median.of(rates);
         }
 
         Map<String, Object> row() {

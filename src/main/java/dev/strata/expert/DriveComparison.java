@@ -1,5 +1,6 @@
 package dev.strata.expert;
 
+import dev.strata.metrics.Median;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.DoubleSupplier;
@@ -35,12 +36,12 @@ public final class DriveComparison {
 
     /** What the drive gave alone, the median of all neighbours. */
     public double alone() {
-        return median(neighbours);
+        return Median.of(neighbours);
     }
 
     /** Share of the drive's rate that the work had, the median. */
     public double share() {
-        return median(ratios);
+        return Median.of(ratios);
     }
 
     /** The least of the shares. */
@@ -51,15 +52,5 @@ public final class DriveComparison {
     /** The largest of the shares. */
     public double most() {
         return ratios.stream().mapToDouble(Double::doubleValue).max().orElse(0);
-    }
-
-    private static double median(List<Double> values) {
-        double[] sorted =
-                values.stream().mapToDouble(Double::doubleValue).sorted().toArray();
-        int middle = sorted.length / 2;
-        if (sorted.length == 0) {
-            return 0;
-        }
-        return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
     }
 }
