@@ -11,7 +11,6 @@ import org.jspecify.annotations.Nullable;
  * @param reserve device bytes that stay free
  * @param streamFrom rows from which on a pass streams
  * @param borrow whether prompts borrow the ring from the cache's tail, else it is kept free for the whole run
- * @param fused whether products read experts in place from the ring
  * @param stager overrides of the stager's sizes
  * @param stagerSleeps whether waiting copy threads sleep
  * @param timing whether waits are timed on the device
@@ -25,7 +24,6 @@ public record PlacementSettings(
         long reserve,
         int streamFrom,
         boolean borrow,
-        boolean fused,
         StagerSizing.Overrides stager,
         boolean stagerSleeps,
         boolean timing,
@@ -46,7 +44,6 @@ public record PlacementSettings(
                 reserve,
                 streamFrom,
                 borrow,
-                fused,
                 stager,
                 stagerSleeps,
                 timing,
@@ -61,7 +58,6 @@ public record PlacementSettings(
             RESERVE,
             STREAM_FROM,
             true,
-            false,
             StagerSizing.Overrides.NONE,
             true,
             false,

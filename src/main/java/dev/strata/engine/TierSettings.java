@@ -54,7 +54,6 @@ final class TierSettings {
                 tiers.vramReserveMib() * Bytes.MIB,
                 (int) variables.whole(Variable.PREFILL_STREAM_MIN).orElse(PlacementSettings.STREAM_FROM),
                 tiers.borrow(),
-                false,
                 stager(variables),
                 variables.flag(Variable.STAGER_SLEEP),
                 variables.flag(Variable.PREFILL_TIMING),

@@ -268,7 +268,6 @@ class PlacedExpertsTest {
                     1 << 20,
                     streamFrom,
                     borrow,
-                    false,
                     stager,
                     true,
                     false,

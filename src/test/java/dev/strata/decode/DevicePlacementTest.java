@@ -384,7 +384,6 @@ class DevicePlacementTest {
                 1000,
                 32,
                 borrow,
-                false,
                 stager,
                 true,
                 true,

@@ -250,7 +250,7 @@ final class FileTierBench {
                 OptionalInt.empty(),
                 OptionalInt.of(Math.max(1, arm.batch)));
         PlacementSettings settings = new PlacementSettings(
-                128, 1 << 20, 1024, true, false, overrides, true, false, SlotAdaptation.DEFAULTS, 0, null, 8);
+                128, 1 << 20, 1024, true, overrides, true, false, SlotAdaptation.DEFAULTS, 0, null, 8);
         try (FakeDevice device = FakeDevice.threaded(1L << 30).withoutCalls().withoutLargeCopies();
                 PinnedRanges pinned = pin(arm, device, source);
                 DevicePlacement placement = ExpertTiers.place(device, source, pinned, profile, settings)) {

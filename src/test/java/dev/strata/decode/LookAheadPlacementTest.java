@@ -55,7 +55,6 @@ class LookAheadPlacementTest {
                 1000,
                 32,
                 true,
-                false,
                 StagerSizing.Overrides.NONE,
                 true,
                 false,

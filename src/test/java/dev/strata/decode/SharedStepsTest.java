@@ -359,7 +359,6 @@ class SharedStepsTest {
                     1000,
                     32,
                     true,
-                    false,
                     stager,
                     true,
                     false,
