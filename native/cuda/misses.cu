@@ -8,15 +8,21 @@
 // needs no answer: `shares[misses]` experts go to the processor, those that no kernel can reach first, then by ascending number.
 // With `tail` above 0 a missed expert that every row ranks at `tail` or later is left out: its pairs get the row's first expert with weight 0.
 // pull_blobs: reads the card's missed blobs once over the link, 16 bytes a thread and load, whatever the number of rows that use them.
+// share_row (one row, all blocks plan for themselves): both of them in one kernel, so that a layer that misses nothing waits for one short kernel.
+// The processor's experts are the first by rank. A missed expert that the host has guessed and is copying to a spare slot of its own (`coming`) counts
+// as a hit there. Behind the pulls the next layer's router is applied to this layer's row, its products in mapped memory, for the host to guess what
+// that layer will miss. Every product carries the guess's number, so that the host sees without a fence which are there. Bytes: the router, 8 an
+// expert over the link.
 // keep_blobs: copies what is kept of them to where it stays.
 // sum_with_answer (few rows): the weighted sum over a row's experts, the processor's rows read where the host wrote them, once its number is there.
 // add_answer: only the processor's rows of that sum, added to a residual that has the others already.
 // await_answer (many rows, one block a pair): waits for the host's number and takes over the rows that the processor computed. Returns at once when
 // nothing was asked. Bytes over the link: the pulled blobs, rows x columns x 4 out, and the processor's pairs x columns x 4 back.
-#include "strata.cuh"
+#include "types.cuh"
 
 #ifdef STRATA_EMULATED
 #include <atomic>
+STRATA_INLINE void fence_device() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 STRATA_INLINE void fence_system() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 STRATA_INLINE u32 load_shared_word(const void* p) { return __atomic_load_n((const u32*)p, __ATOMIC_ACQUIRE); }
 STRATA_INLINE void store_shared_word(void* p, u32 value) { __atomic_store_n((u32*)p, value, __ATOMIC_RELEASE); }
@@ -25,6 +31,7 @@ STRATA_INLINE float load_shared_float(const void* p) { return *(const float*)p; 
 STRATA_INLINE u64 device_nanos() { return 0; }
 STRATA_INLINE void sleep_briefly() {}
 #else
+STRATA_INLINE void fence_device() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 STRATA_INLINE void fence_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 STRATA_INLINE u32 load_shared_word(const void* p) {
     u32 value;
@@ -70,8 +77,23 @@ struct Question {
 struct MeetingState {
     u32 sequence, asked;
     u64 asked_at;
-    u32 next_spare, unused[3];
+    u32 next_spare;
+    // The running guess: its tag, 0 where none runs, and how many there have been.
+    u32 guess, guesses;
+    // Blocks of share_row that have read the state.
+    int arrivals;
+    // The last guess number in whose layer block 0 has asked the processor.
+    u32 told;
+    u32 unused[5];
 };
+
+// What the host brings for a layer; dev.strata.decode.PullAhead writes it. Valid when both tags are the running guess's. Low half of an entry: the
+// expert, high half: its spare slot. A blob has arrived when the number behind it has, its ticket: `ticket` plus the entry's index.
+static const int MOST_COMING = 4;
+struct Coming {
+    u32 tag, count, ticket, entries[MOST_COMING], tag_again;
+};
+static const int GUESSED_LAYER_BITS = 10, COMING_WORDS = sizeof(Coming) / 4;
 
 // A note is an expert's number, and above these bits one more than the number of the spare slot that it was pulled into.
 static const int NOTED_EXPERT_BITS = 16;
@@ -167,6 +189,7 @@ STRATA_KERNEL(256, share_misses, const u64* table, int* ids, int* notes, float* 
             if (pulling > 0) {
                 state->next_spare = (next + pulling) % spares;
             }
+            state->guess = 0;
             asked[0] = listed;
             asked[1] = linked;
         }
@@ -235,6 +258,229 @@ STRATA_KERNEL(512, pull_blobs, const u64* pulls, u64 bytes) {
         copy_blob((const Word4*)pulls[1 + 2 * k], (Word4*)pulls[2 + 2 * k], bytes / 16);
     }
 }
+
+struct ShareRow {
+    const u64* table;
+    const int* ids;
+    int* notes;
+    u64 cache, cache_bytes;
+    const u16* shares;
+    u64 spare, stride, blob_bytes, *planned;
+    MeetingState* state;
+    Question* question;
+    const float* x;
+    const Coming* coming;
+    const u32* arrived;
+    const u8* router;
+    u64 router_bytes, *products;
+    int used, most_shared, spares, layer, columns, next_layer, next_experts, parts;
+};
+
+struct RowPlan {
+    u32 words[COMING_WORDS], next_spare, guess, guesses, awaited;
+    u64 from[32], to[32];
+    int experts[32], listed, linked, pulling, awaits;
+    float partial[16];
+};
+
+// By one warp, a lane an expert. Block 0 tells what was planned and lets the next kernel in behind it, since that one reads the plan early.
+STRATA_INLINE void plan_row(const ShareRow& given, RowPlan& plan) {
+    int lane = threadIdx.x, e = lane < given.used ? given.ids[lane] : 0;
+    u32 below = (1u << lane) - 1;
+    if (lane < COMING_WORDS) {
+        plan.words[lane] = given.coming ? load_shared_word((const u32*)given.coming + lane) : 0;
+    } else if (lane == COMING_WORDS) {
+        plan.next_spare = given.state->next_spare;
+        plan.guess = given.state->guess;
+        plan.guesses = given.state->guesses;
+    }
+    u64 address = lane < given.used ? given.table[e] : given.cache, read_at = address;
+    warp_barrier();
+    const Coming* c = (const Coming*)plan.words;
+    bool out = address - given.cache >= given.cache_bytes, current = plan.guess != 0 && c->tag == plan.guess && c->tag_again == plan.guess;
+    int note = e, number = -1;
+#pragma unroll
+    for (int i = 0; i < MOST_COMING; i++) {
+        if (out && current && i < (int)c->count && (int)(c->entries[i] & 0xffff) == e) {
+            number = i;
+        }
+    }
+    if (number >= 0) {
+        u32 place = c->entries[number] >> 16;
+        read_at = given.spare + place * given.stride;
+        note |= (place + 1) << NOTED_EXPERT_BITS;
+        out = false;
+    }
+    u32 coming = 0;
+#pragma unroll
+    for (int i = 0; i < MOST_COMING; i++) {
+        coming |= votes(number == i) != 0 ? 1u << i : 0;
+    }
+    bool reachable = out && address != 0;
+    u32 missed = votes(out), reachables = votes(reachable);
+    int given_away = 0, unreachable = population(missed & ~reachables);
+    if (given.most_shared > 0 && missed != 0) {
+        given_away = max((int)given.shares[min(population(missed), given.most_shared)], unreachable);
+    }
+    bool taken = given.most_shared > 0 && out && (!reachable || population(reachables & below) < given_away - unreachable);
+    u32 takens = votes(taken), links = votes(reachable && !taken);
+    int index = population(links & below), linked = population(links);
+    if (taken) {
+        plan.experts[population(takens & below)] = e;
+        read_at = 0;
+    } else if (reachable && index < given.spares) {
+        u32 slot = plan.next_spare + index;
+        slot -= slot >= (u32)given.spares ? given.spares : 0;
+        read_at = given.spare + slot * given.stride;
+        note |= (slot + 1) << NOTED_EXPERT_BITS;
+        plan.from[index] = address;
+        plan.to[index] = read_at;
+    }
+    if (lane == 0) {
+        plan.listed = population(takens);
+        plan.linked = linked;
+        plan.pulling = min(linked, given.spares);
+        plan.awaits = coming != 0;
+        plan.awaited = c->ticket + (coming > 7 ? 3 : coming > 3 ? 2 : coming > 1 ? 1 : 0);
+    }
+    if (blockIdx.x == 0) {
+        if (lane < given.used) {
+            given.planned[e] = read_at;
+            if (given.notes) {
+                given.notes[lane] = note;
+            }
+        }
+        fence_device();
+        warp_barrier();
+        if (lane == 0) {
+            release_next_kernel();
+        }
+    }
+}
+
+// By block 0: the processor's part in mapped memory.
+STRATA_INLINE void ask(const ShareRow& given, const RowPlan& plan) {
+    Question* question = given.question;
+    int t = threadIdx.x;
+    if (t < given.used) {
+        question->ids[t] = given.ids[t];
+    }
+    if (t < plan.listed) {
+        question->experts[t] = plan.experts[t];
+    }
+    float* copy = (float*)(question + 1);
+    for (int i = t; i < given.columns; i += blockDim.x) {
+        copy[i] = given.x[i];
+    }
+    fence_system();
+    __syncthreads();
+    if (t == 0) {
+        u32 number = given.state->sequence + 1;
+        given.state->sequence = number;
+        question->layer = given.layer;
+        question->rows = 1;
+        question->used = given.used;
+        question->count = plan.listed;
+        question->linked = plan.linked;
+        fence_system();
+        store_shared_word(&question->sequence, number);
+        given.state->asked_at = device_nanos();
+        store_shared_word(&given.state->told, plan.guesses + 1);
+    }
+}
+
+// Columns of a router's row that a warp keeps, eight a lane and step; `parts` warps share a row.
+static const int GUESS_STEPS = 3;
+
+template <class T>
+STRATA_INLINE void share_row(const ShareRow& given, RowPlan& plan) {
+    int t = threadIdx.x, warp = t >> 5, lane = t & 31, part = warp % given.parts, items = given.columns >> 3;
+    int expert = (blockIdx.x * 16 + warp) / given.parts;
+    float weights[GUESS_STEPS][8], sum = 0.0f;
+    auto item_of = [&](int j) { return lane + 32 * (part + given.parts * j); };
+#pragma unroll
+    for (int j = 0; j < GUESS_STEPS; j++) {
+        int item = item_of(j);
+        if (expert < given.next_experts && item < items) {
+            Scale s = T::read(given.router + (u64)expert * given.router_bytes, item >> 2, item & 3, given.columns, weights[j]);
+#pragma unroll
+            for (int i = 0; i < 8; i++) {
+                weights[j][i] *= s.scale;
+            }
+        }
+    }
+    wait_for_previous_kernel();
+    if (blockIdx.x != 0) {
+        release_next_kernel();
+    }
+    if (warp == 0) {
+        plan_row(given, plan);
+    }
+    __syncthreads();
+    u32 guesses = plan.guesses + 1, tag = given.next_layer > 0 ? guesses << GUESSED_LAYER_BITS | given.next_layer : 0;
+    // Whoever comes last knows that all have read what it changes.
+    if (t == 0 && arrive(&given.state->arrivals) == (int)gridDim.x - 1) {
+        u32 after = plan.next_spare + plan.pulling;
+        given.state->arrivals = 0;
+        given.state->next_spare = after >= (u32)given.spares ? after - given.spares : after;
+        given.state->guess = tag;
+        given.state->guesses = guesses;
+        given.state->asked = plan.listed > 0;
+    }
+    if (plan.listed > 0) {
+        if (blockIdx.x == 0) {
+            ask(given, plan);
+        } else if (t == 0) {
+            // Behind the reads of blobs the question would be as late as they are.
+            while ((int)(load_shared_word(&given.state->told) - guesses) < 0) {
+                sleep_briefly();
+            }
+        }
+        __syncthreads();
+    }
+    for (int k = 0; k < plan.pulling; k++) {
+        copy_blob((const Word4*)plan.from[k], (Word4*)plan.to[k], given.blob_bytes / 16);
+    }
+#pragma unroll
+    for (int j = 0; j < GUESS_STEPS; j++) {
+        int item = item_of(j);
+        if (expert < given.next_experts && item < items) {
+            const float* x = given.x + 32 * (item >> 2);
+            Vec4 low = *(const Vec4*)(x + T::first(item & 3)), high = *(const Vec4*)(x + T::second(item & 3));
+            sum += low.x * weights[j][0] + low.y * weights[j][1] + low.z * weights[j][2] + low.w * weights[j][3];
+            sum += high.x * weights[j][4] + high.y * weights[j][5] + high.z * weights[j][6] + high.w * weights[j][7];
+        }
+    }
+    sum = warp_sum(sum);
+    if (lane == 0) {
+        plan.partial[warp] = sum;
+    }
+    __syncthreads();
+    int of_block = 16 / given.parts, mine = blockIdx.x * of_block + t;
+    if (t < of_block && mine < given.next_experts) {
+        float all = 0.0f;
+        for (int i = 0; i < given.parts; i++) {
+            all += plan.partial[t * given.parts + i];
+        }
+        *(volatile u64*)(given.products + mine) = (u64)tag << 32 | bits_of(all);
+    }
+    if (blockIdx.x == 0 && t == 0 && plan.awaits) {
+        while ((int)(load_shared_word(given.arrived) - plan.awaited) < 0) {
+            sleep_briefly();
+        }
+    }
+}
+
+// T: type of the next layer's router; any where nothing is guessed. Two blocks fit a multiprocessor.
+#define STRATA_SHARE_ROW(name, T)                                                             \
+    STRATA_RESIDENT_KERNEL(512, 2, share_row_##name, const __grid_constant__ ShareRow given) { \
+        __shared__ RowPlan plan;                                                              \
+        share_row<T>(given, plan);                                                            \
+    }
+STRATA_SHARE_ROW(f32, TypeF32)
+STRATA_SHARE_ROW(f16, TypeF16)
+STRATA_SHARE_ROW(bf16, TypeBf16)
+STRATA_SHARE_ROW(q8_0, TypeQ8_0)
 
 // Blobs from one place of the device's memory to another; `list`, in mapped memory, has from, to and bytes of each. Outside of passes.
 STRATA_KERNEL(512, keep_blobs, const u64* list, int count) {

@@ -88,7 +88,7 @@ final class CudaExpertGroups extends LayerGroups {
     @Override
     public void share(MissShare share) {
         meets = share.meeting() != null;
-        misses.share(share, routing, input, grouping != null);
+        misses.share(share, routing, input, grouping != null, null);
     }
 
     @Override

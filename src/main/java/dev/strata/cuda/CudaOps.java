@@ -20,7 +20,9 @@ import dev.strata.device.SharedExpert;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
 import java.lang.foreign.MemorySegment;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -53,6 +55,7 @@ final class CudaOps implements Ops, AutoCloseable {
     private final ExpertKernels experts;
     private final ExpertPromptKernels expertPrompts;
     private final MissKernels misses;
+    private final Map<Integer, Weight> nextRouters = new HashMap<>();
     private final BlobCopies copies;
 
     CudaOps(
@@ -372,6 +375,11 @@ final class CudaOps implements Ops, AutoCloseable {
     }
 
     @Override
+    public void followedBy(ExpertLayer layer, Weight router) {
+        nextRouters.put(((CudaExpertLayer) layer).layer(), router);
+    }
+
+    @Override
     public void expect(ExpertLayer layer, Routing guess, int rows) {
         CudaExpertLayer own = (CudaExpertLayer) layer;
         if (own.placement() != null) {
@@ -393,7 +401,17 @@ final class CudaOps implements Ops, AutoCloseable {
             return;
         }
         FusedExpertGroups groups = new FusedExpertGroups(
-                decodeExperts, misses, scratch, stream, own, shared, in, routing, into, passes.capturing());
+                decodeExperts,
+                misses,
+                scratch,
+                stream,
+                own,
+                shared,
+                in,
+                routing,
+                into,
+                nextRouters.get(own.layer()),
+                passes.capturing());
         if (placement == null) {
             groups.run(0, layout.experts());
         } else {

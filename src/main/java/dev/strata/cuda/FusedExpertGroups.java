@@ -6,6 +6,7 @@ import dev.strata.device.Residual;
 import dev.strata.device.Routing;
 import dev.strata.device.SharedExpert;
 import dev.strata.device.Tensor;
+import dev.strata.device.Weight;
 import org.jspecify.annotations.Nullable;
 
 /** The products of one layer's experts for few rows, all in one run that adds their sum and the shared expert's to the residual. */
@@ -14,6 +15,7 @@ final class FusedExpertGroups extends LayerGroups {
     private final Scratch scratch;
     private final @Nullable SharedExpert shared;
     private final Residual into;
+    private final @Nullable Weight nextRouter;
 
     FusedExpertGroups(
             DecodeExperts kernels,
@@ -25,12 +27,19 @@ final class FusedExpertGroups extends LayerGroups {
             Tensor input,
             Routing routing,
             Residual into,
+            @Nullable Weight nextRouter,
             boolean capturing) {
         super(misses, stream, layer, input, routing, capturing);
         this.kernels = kernels;
         this.scratch = scratch;
         this.shared = shared;
         this.into = into;
+        this.nextRouter = nextRouter;
+    }
+
+    @Override
+    public void share(MissShare share) {
+        misses.share(share, routing, input, false, nextRouter);
     }
 
     @Override

@@ -63,6 +63,6 @@ abstract sealed class LayerGroups implements ExpertGroups permits CudaExpertGrou
 
     @Override
     public void share(MissShare share) {
-        misses.share(share, routing, input, false);
+        misses.share(share, routing, input, false, null);
     }
 }

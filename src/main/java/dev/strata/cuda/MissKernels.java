@@ -4,15 +4,36 @@ import dev.strata.device.MissShare;
 import dev.strata.device.Residual;
 import dev.strata.device.Routing;
 import dev.strata.device.Tensor;
+import dev.strata.device.Weight;
+import dev.strata.format.QuantType;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /** Launches the kernels of misses.cu: missed experts of a decode step are shared between card and processor. */
 final class MissKernels {
     /** Enough reads on their way to fill the link, which no few multiprocessors have room for; most layers have nothing to pull and wait for these blocks only. */
     private static final int PULLING_BLOCKS = 64;
 
+    /** Types of routers that {@code share_row} reads. */
+    private static final List<QuantType> ROUTERS =
+            List.of(QuantType.F32, QuantType.F16, QuantType.BF16, QuantType.Q8_0);
+
+    private static final int WARPS = 16;
+
+    /** Experts of a row that {@code share_row} plans for. */
+    private static final int MOST_USED = 32;
+
+    /** Columns that a warp of {@code share_row} takes at most. */
+    private static final int COLUMNS_OF_A_WARP = 768;
+
     private final Launcher launcher;
     private final Kernel share;
     private final Kernel pull;
+    private final Map<QuantType, Kernel> row = new EnumMap<>(QuantType.class);
     private final Kernel await;
     private final Kernel sum;
     private final Kernel add;
@@ -21,6 +42,9 @@ final class MissKernels {
         this.launcher = launcher;
         share = kernels.chained("share_misses", 0);
         pull = kernels.chained("pull_blobs", 0);
+        for (QuantType type : ROUTERS) {
+            row.put(type, kernels.chained("share_row_" + type.name().toLowerCase(Locale.ROOT), 0));
+        }
         await = kernels.chained("await_answer", 0);
         sum = kernels.chained("sum_with_answer", 0);
         add = kernels.chained("add_answer", 0);
@@ -30,14 +54,19 @@ final class MissKernels {
      * Splits the routed experts, asks the host for its part and brings the card's missed blobs into spare slots.
      *
      * @param grouped whether rows have been grouped by the router's choice, which has to stay as it is then
+     * @param next the next layer's router where it is applied to guess what that one will need
      */
-    void share(MissShare share, Routing routing, Tensor input, boolean grouped) {
+    void share(MissShare share, Routing routing, Tensor input, boolean grouped, @Nullable Weight next) {
         int pairs = input.rows() * routing.used();
         if (pairs > MissShare.MOST_PAIRS || share.layout().experts() > MissShare.MOST_EXPERTS) {
             throw new IllegalArgumentException(
                     pairs + " pairs of " + share.layout().experts()
                             + " experts are too many to share: at most " + MissShare.MOST_PAIRS + " of "
                             + MissShare.MOST_EXPERTS);
+        }
+        if (input.rows() == 1 && !grouped && share.tailSkip() == 0 && share.spares() > 0 && pairs <= MOST_USED) {
+            shareRow(share, routing, input, next);
+            return;
         }
         MissShare.Meeting meeting = share.meeting();
         launcher.begin()
@@ -64,15 +93,68 @@ final class MissKernels {
                 .tensor(input)
                 .integer(input.columns())
                 .launch(this.share, 1, 256);
-        pull(share);
+        if (share.spares() > 0) {
+            launcher.begin()
+                    .address(share.pulls().address())
+                    .address(blobBytes(share))
+                    .launch(pull, PULLING_BLOCKS, 32 * WARPS);
+        }
     }
 
-    private void pull(MissShare share) {
-        if (share.spares() == 0) {
-            return;
+    private static long blobBytes(MissShare share) {
+        return (share.layout().blobBytes() + 15) & -16;
+    }
+
+    /** Whether the next layer can be guessed from a row. */
+    private boolean guesses(@Nullable Weight router) {
+        return router != null
+                && row.containsKey(router.type())
+                && router.inputs() % 32 == 0
+                && router.inputs() <= WARPS * COLUMNS_OF_A_WARP;
+    }
+
+    /** All of it for one row, which may guess what the next layer needs. */
+    private void shareRow(MissShare share, Routing routing, Tensor input, @Nullable Weight next) {
+        MissShare.Meeting meeting = share.meeting();
+        MissShare.Guess guess = share.guess();
+        Weight router = guess != null && guess.nextLayer() > 0 && guesses(next) ? next : null;
+        int experts = router == null ? 0 : router.outputs();
+        int parts = 1;
+        while (parts < WARPS
+                && (experts * parts < WARPS * PULLING_BLOCKS || input.columns() > parts * COLUMNS_OF_A_WARP)) {
+            parts *= 2;
         }
-        long bytes = (share.layout().blobBytes() + 15) & -16;
-        launcher.begin().address(share.pulls().address()).address(bytes).launch(pull, PULLING_BLOCKS, 512);
+        launcher.begin()
+                .address(share.table().address())
+                .address(routing.ids().address())
+                .address(routing.used() <= share.mostNotes() ? share.notes() : 0)
+                .address(share.cacheAddress())
+                .address(share.cacheBytes())
+                .address(meeting == null ? 0 : meeting.shares().address())
+                .address(share.spareAddress())
+                .address(share.spareStride())
+                .address(blobBytes(share))
+                .address(share.planned().address())
+                .address(share.state().address())
+                .address(meeting == null ? 0 : meeting.question().address())
+                .tensor(input)
+                .address(guess == null ? 0 : guess.comingAddress())
+                .address(guess == null ? 0 : guess.arrived().address())
+                .address(router == null ? 0 : router.address())
+                .address(router == null ? 0 : router.rowBytes())
+                .address(guess == null ? 0 : guess.products().address())
+                .integer(routing.used())
+                .integer(meeting == null ? 0 : meeting.mostMisses())
+                .integer(share.spares())
+                .integer(share.layer())
+                .integer(input.columns())
+                .integer(guess == null || router == null ? 0 : guess.nextLayer())
+                .integer(experts)
+                .integer(parts)
+                .launch(
+                        Objects.requireNonNull(row.get(router == null ? QuantType.F32 : router.type())),
+                        Math.max(PULLING_BLOCKS, Math.ceilDiv(experts * parts, WARPS)),
+                        32 * WARPS);
     }
 
     /** Takes over what the host computed. */

@@ -193,6 +193,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         streaming = rows >= streamFrom && streamed.borrowed() && cache.residents() < layout.totalExperts();
         if (streaming) {
             sharing = false;
+            shared.leave(stream);
             streamed.begin(more, stream);
             return;
         }
@@ -207,6 +208,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         if (noted) {
             shared.missed((usage.missedOnce() - missed) / (double) (layout.maxStride() * layout.layers()));
             stepEnded.run();
+            shared.stepEnded();
             keepPulled(stream);
         }
         if (noted && ++sinceRound >= adaptation.every()) {
@@ -222,6 +224,8 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         sharing = shares(rows);
         if (sharing) {
             shared.begin(allReached(), stream);
+        } else {
+            shared.leave(stream);
         }
     }
 
@@ -259,13 +263,14 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         usage.count(layer, expert, hit, bytes);
         judge.used(layer, expert);
         if (spare >= 0) {
+            shared.used(spare);
             pulled.pulled(layer, expert, spare);
         }
     }
 
     private void keepPulled(Stream stream) {
         if (adaptation.swaps() > 0) {
-            kept += pulled.keep(cache, usage, adaptation.minimumGain(), stream, this::exchanged);
+            kept += pulled.keep(cache, usage, adaptation.minimumGain(), shared::holds, stream, this::exchanged);
             completeTable();
         }
     }
@@ -464,6 +469,16 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     /** Of these, the ones that steps had brought over the link anyway. */
     public long kept() {
         return kept;
+    }
+
+    /** Missed experts that had been brought ahead of their layer. */
+    public long foreseen() {
+        return shared.foreseen();
+    }
+
+    /** Experts that were brought ahead, also in vain. */
+    public long broughtAhead() {
+        return shared.broughtAhead();
     }
 
     /** What decode steps have used so far; figures of other threads may be a step old. */

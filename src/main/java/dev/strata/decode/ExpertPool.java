@@ -8,20 +8,14 @@ import dev.strata.expert.ArenaLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The processor's part of decode steps. One thread waits for questions of the card, lets the workers compute the experts where they lie
  * in RAM and raises the answer's number. Numbers are the epochs of the claims: a question is answered once, in order, and an answer to an
- * older one is none. The thread spins for {@value #SPIN_MILLIS} ms after the last question, then looks now and then while a pass is
- * under way, and sleeps otherwise. A failure is answered too, so that the card goes on, and told at the end of the pass.
+ * older one is none. A failure is answered too, so that the card goes on, and told at the end of the pass.
  */
 final class ExpertPool implements AutoCloseable {
-    static final int SPIN_MILLIS = 20;
-
-    private static final long SPIN_NANOS = SPIN_MILLIS * 1_000_000L;
-    private static final long GLANCE_NANOS = 100_000;
     private static final VarHandle WORD = JAVA_INT.varHandle();
 
     /** Where a blob lies in RAM. */
@@ -47,12 +41,7 @@ final class ExpertPool implements AutoCloseable {
     private final long[] addresses = new long[MissShare.MOST_EXPERTS];
     private final PoolFigures figures = new PoolFigures();
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
-    private final Thread thread;
-    private volatile boolean open = true;
-    private volatile long begun;
-    private long passes;
-    private volatile long settled;
-    private volatile boolean asleep;
+    private final NumberWatch questions;
     private int answered;
     private int lastLayer;
     private int lastExperts;
@@ -72,19 +61,16 @@ final class ExpertPool implements AutoCloseable {
         this.timing = timing;
         this.question = question;
         this.answer = answer;
-        thread = Thread.ofPlatform().name("expert-pool").daemon().unstarted(this::serve);
+        questions = new NumberWatch("expert-pool", question, 0, this::answer);
     }
 
     void start() {
-        thread.start();
+        questions.start();
     }
 
     /** A pass that may ask begins. */
     void begin() {
-        begun = ++passes;
-        if (asleep) {
-            LockSupport.unpark(thread);
-        }
+        questions.begin();
     }
 
     /**
@@ -93,7 +79,7 @@ final class ExpertPool implements AutoCloseable {
      * @throws IllegalStateException what went wrong in one of them
      */
     void settle() {
-        settled = begun;
+        questions.settle();
         Throwable failed = failure.getAndSet(null);
         if (failed != null) {
             throw new IllegalStateException(
@@ -103,28 +89,6 @@ final class ExpertPool implements AutoCloseable {
 
     PoolFigures figures() {
         return figures;
-    }
-
-    private void serve() {
-        long idleSince = System.nanoTime();
-        while (open) {
-            int number = (int) WORD.getAcquire(question, 0L);
-            if (number != answered) {
-                answer(number);
-                idleSince = System.nanoTime();
-            } else if (System.nanoTime() - idleSince < SPIN_NANOS) {
-                Thread.onSpinWait();
-            } else if (settled < begun) {
-                LockSupport.parkNanos(this, GLANCE_NANOS);
-            } else {
-                asleep = true;
-                while (open && settled >= begun) {
-                    LockSupport.park(this);
-                }
-                asleep = false;
-                idleSince = System.nanoTime();
-            }
-        }
     }
 
     private void answer(int number) {
@@ -188,20 +152,7 @@ final class ExpertPool implements AutoCloseable {
 
     @Override
     public void close() {
-        open = false;
-        LockSupport.unpark(thread);
-        boolean interrupted = false;
-        while (thread.isAlive()) {
-            try {
-                thread.join();
-            } catch (InterruptedException stillAnswering) {
-                // The memory that it reads goes away behind this.
-                interrupted = true;
-            }
-        }
+        questions.close();
         workers.close();
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
     }
 }

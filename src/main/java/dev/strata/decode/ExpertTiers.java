@@ -44,6 +44,9 @@ public final class ExpertTiers {
     /** Slots for each layer, so that most of what a step pulls is still there behind it. */
     private static final int PULLED_OF_A_LAYER = 2;
 
+    /** Slots from which on half of them are for experts that are brought ahead. */
+    private static final int LEAST_AHEAD = 16;
+
     private static final long PULL_BYTES = 256 * Bytes.MIB;
 
     /** Shortest ring that is worth borrowing. */
@@ -130,13 +133,18 @@ public final class ExpertTiers {
         int groupSize = groupSize(plan.ringBytes(), stride);
         long spareOffset = memory.bytes() - spareBytes;
         long pulledOffset = spareOffset + SPARE_SLOTS * stride;
-        int pulled = misses.pull() ? pullSlots : 0;
+        // Half of the slots are for what is brought ahead of the layers.
+        int ahead = misses.bringsAhead() && pullSlots >= LEAST_AHEAD ? pullSlots / 2 : 0;
+        int pulled = misses.pull() ? pullSlots - ahead : 0;
 
         PlacedBlobs blobs = new PlacedBlobs(source, pinned, cache);
         SharedSteps shared = own(
                 owned,
                 SharedSteps.create(
                         device, cache, table, memory.address() + pulledOffset, pulled, log, misses.tailSkip()));
+        if (ahead > 0 && source.arena() != null && cache.slots() < layout.totalExperts()) {
+            shared.bringAhead(new PullAhead(device, cache, blobs, memory, pulledOffset, pulled, ahead));
+        }
         ExpertWorkers workers = null;
         Supplier<ExpertWorkers> wanted = misses.workers();
         if (wanted != null && source.arena() != null && cache.slots() < layout.totalExperts()) {

@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
  * What happens with experts that a decode step needs and the cache does not have.
  *
  * @param pull whether the card copies them over the link once for a step; else its products read them in place
+ * @param ahead whether experts that the next layer will probably miss are brought while a layer computes
  * @param linkShare part of them that the card takes, 0 to 1; empty: by measured rates
  * @param balanced whether the split by rates is refined while running
  * @param promptRows passes of short prompts with fewer rows are shared with the processor; 0: none
@@ -17,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record MissSettings(
         boolean pull,
+        boolean ahead,
         OptionalDouble linkShare,
         boolean balanced,
         int promptRows,
@@ -24,7 +26,12 @@ public record MissSettings(
         @Nullable Supplier<ExpertWorkers> workers) {
     public MissSettings(
             boolean pull, OptionalDouble linkShare, boolean balanced, @Nullable Supplier<ExpertWorkers> workers) {
-        this(pull, linkShare, balanced, 0, 0, workers);
+        this(pull, true, linkShare, balanced, 0, 0, workers);
+    }
+
+    /** Whether the link has a part in which it may bring experts ahead. */
+    boolean bringsAhead() {
+        return pull && ahead && linkShare.orElse(1) > 0;
     }
 
     /** The card reads all misses over the link. */

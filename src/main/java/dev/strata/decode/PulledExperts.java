@@ -51,6 +51,12 @@ final class PulledExperts {
         void exchanged(int layer, int gone, int newcomer);
     }
 
+    /** Knows whether a spare slot still holds an expert. */
+    @FunctionalInterface
+    interface Contents {
+        boolean holds(int place, int layer, int expert);
+    }
+
     /** An expert was pulled into a spare slot, over what had been pulled there before. */
     void pulled(int layer, int expert, int place) {
         layers[place] = layer;
@@ -62,12 +68,18 @@ final class PulledExperts {
      *
      * @param minimumGain how many times the count of what it replaces an expert must have
      */
-    int keep(SlotCache cache, ExpertUsage usage, float minimumGain, Stream stream, Exchange exchange) {
+    int keep(
+            SlotCache cache,
+            ExpertUsage usage,
+            float minimumGain,
+            Contents contents,
+            Stream stream,
+            Exchange exchange) {
         for (int place = 0; place < layers.length; place++) {
-            if (layers[place] != NONE) {
+            if (layers[place] != NONE && contents.holds(place, layers[place], experts[place])) {
                 newcomers.add(layers[place], experts[place], place);
-                layers[place] = NONE;
             }
+            layers[place] = NONE;
         }
         copies = 0;
         newcomers.admit(cache, usage, minimumGain, (slot, layer, newcomer, place) -> {

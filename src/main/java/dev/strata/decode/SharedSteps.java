@@ -43,6 +43,7 @@ final class SharedSteps implements AutoCloseable {
     private final @Nullable MissShare[] alone;
     private final @Nullable MissShare[] meeting;
     private @Nullable Host host;
+    private @Nullable PullAhead ahead;
     private int[] split = new int[MANY_MISSES + 1];
     private boolean helped;
     private boolean published;
@@ -168,6 +169,55 @@ final class SharedSteps implements AutoCloseable {
         }
     }
 
+    /** Lets experts be brought ahead of the layers that will probably miss them; {@code made} is closed with this. */
+    void bringAhead(PullAhead made) {
+        owned.add(made);
+        ahead = made;
+        made.start();
+    }
+
+    /** The last step is over, and all that it used has been told. */
+    void stepEnded() {
+        PullAhead now = ahead;
+        if (now != null) {
+            now.stepEnded();
+        }
+    }
+
+    /** The last step used what it found in a spare slot. */
+    void used(int place) {
+        PullAhead now = ahead;
+        if (now != null && place >= spares) {
+            now.found();
+        }
+    }
+
+    /** Missed experts that had been brought ahead of their layer. */
+    long foreseen() {
+        PullAhead now = ahead;
+        return now == null ? 0 : now.foreseen();
+    }
+
+    /** Whether a spare slot still holds what a pass of the last step found there. */
+    boolean holds(int place, int layer, int expert) {
+        PullAhead now = ahead;
+        return now == null || now.holds(place, layer, expert);
+    }
+
+    /** Blobs that were brought ahead so far. */
+    int broughtAhead() {
+        PullAhead now = ahead;
+        return now == null ? 0 : now.brought();
+    }
+
+    /** Before a pass that is not one of shared steps: spare slots are others' as long as it runs. */
+    void leave(Stream stream) {
+        PullAhead now = ahead;
+        if (now != null) {
+            now.leave(stream);
+        }
+    }
+
     /** Feeds measurements into the split and publishes it when it has changed. Runs on the pool's thread. */
     private static final class Refining implements ExpertPool.Timing {
         private final PcieShare share;
@@ -219,12 +269,14 @@ final class SharedSteps implements AutoCloseable {
     /**
      * The last step has been counted.
      *
-     * @param experts missed experts of a layer, the mean
+     * @param experts missed experts of a layer, the mean; those that had been brought ahead are among them
      */
     void missed(double experts) {
         Host now = host;
+        PullAhead guessing = ahead;
         if (now != null) {
-            trend.missed(experts * now.linkNanos());
+            double foreseen = guessing == null ? 0 : guessing.foundInStep() / (double) layout.layers();
+            trend.missed((experts - foreseen) * now.linkNanos());
         }
     }
 
@@ -235,9 +287,16 @@ final class SharedSteps implements AutoCloseable {
      */
     void begin(boolean reached, Stream stream) {
         Host now = host;
-        if (now == null) {
-            return;
+        if (now != null) {
+            beginMeetings(now, reached, stream);
         }
+        PullAhead guessing = ahead;
+        if (guessing != null) {
+            guessing.begin(asking);
+        }
+    }
+
+    private void beginMeetings(Host now, boolean reached, Stream stream) {
         int[] fresh = now.fresh().getAndSet(null);
         if (fresh != null) {
             split = fresh;
@@ -268,13 +327,13 @@ final class SharedSteps implements AutoCloseable {
     }
 
     void products(int layer, ExpertGroups groups) {
-        MissShare share = share(layer);
+        MissShare share = share(layer, groups.routing().used());
         groups.share(share);
         groups.run(0, layout.experts(layer));
         groups.answer(share);
     }
 
-    private MissShare share(int layer) {
+    private MissShare share(int layer, int used) {
         Host now = asking ? host : null;
         @Nullable MissShare[] kept = now == null ? alone : meeting;
         MissShare known = kept[layer];
@@ -294,7 +353,8 @@ final class SharedSteps implements AutoCloseable {
                     log.address(layer),
                     UsageLog.MOST_PAIRS,
                     state,
-                    now == null ? null : now.meeting());
+                    now == null ? null : now.meeting(),
+                    ahead == null ? null : ahead.guess(layer, used));
             kept[layer] = known;
         }
         return known;
@@ -306,6 +366,10 @@ final class SharedSteps implements AutoCloseable {
      * @throws IllegalStateException when the processor failed in one
      */
     void settle() {
+        PullAhead guessing = ahead;
+        if (guessing != null) {
+            guessing.settle();
+        }
         Host now = host;
         if (now != null) {
             now.pool().settle();

@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param mostNotes pairs that there is room for; the ids of larger passes are not noted
  * @param state {@value #STATE_BYTES} bytes that the kernels of a device share, zero at first
  * @param meeting the host's part, or null when the card takes all misses
+ * @param guess what the host brings ahead of the layers, or null when it does not
  */
 public record MissShare(
         int layer,
@@ -36,9 +37,10 @@ public record MissShare(
         long notes,
         int mostNotes,
         Buffer state,
-        @Nullable Meeting meeting) {
+        @Nullable Meeting meeting,
+        @Nullable Guess guess) {
     /** Bytes of {@code state}. */
-    public static final int STATE_BYTES = 32;
+    public static final int STATE_BYTES = 64;
 
     /** Bits of a note that tell the expert. */
     public static final int NOTED_EXPERT_BITS = 16;
@@ -54,6 +56,27 @@ public record MissShare(
 
     /** Bytes in front of the rows of an answer. */
     public static final long ANSWER_HEADER = 64;
+
+    /** Bytes of what is said of a layer's experts that are coming. */
+    public static final long COMING_BYTES = 32;
+
+    /** Most experts of a layer that come at once. */
+    public static final int MOST_COMING = 4;
+
+    /** Low bits of a guess's number that tell the layer which it is for. */
+    public static final int GUESSED_LAYER_BITS = 10;
+
+    /**
+     * How the card guesses what the next layer of a step of one row will need, and finds what the host has brought of it.
+     *
+     * @param nextLayer 0: nothing is guessed
+     * @param products pinned memory that the card writes: for every expert of the next layer a float32, the product with its router's row, and the int32 number of
+     *     the guess
+     * @param comingAddress device memory of {@value #COMING_BYTES} bytes that say what comes for this layer: int32 number of the guess, how many experts, the ticket of the first,
+     *     {@value #MOST_COMING} times an expert and, 16 bits higher, its spare slot, the number again
+     * @param arrived device memory: int32 ticket of the last blob that came
+     */
+    public record Guess(int nextLayer, Buffer products, long comingAddress, Buffer arrived) {}
 
     /**
      * Where card and host meet.

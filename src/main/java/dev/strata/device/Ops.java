@@ -223,6 +223,9 @@ public interface Ops {
         return x;
     }
 
+    /** Tells the router of the layer behind {@code layer}, which may be applied to that one's input to guess what will be needed. */
+    default void followedBy(ExpertLayer layer, Weight router) {}
+
     /** Tells that the next product of {@code layer} will probably use the experts of the first {@code rows} rows of {@code guess}. */
     default void expect(ExpertLayer layer, Routing guess, int rows) {}
 

@@ -200,6 +200,8 @@ public final class DecodeBenchmark {
         row.put("missed_mb_a_step", all.missBytes() / 1e6 / steps);
         row.put("swaps", all.swaps());
         row.put("kept", all.kept());
+        row.put("brought_ahead_a_step", placement.broughtAhead() / (double) (warmUp + steps));
+        row.put("foreseen_a_step", placement.foreseen() / (double) (warmUp + steps));
         PoolFigures pool = placement.pool();
         if (pool != null && pool.meetings() > 0) {
             double meetings = pool.meetings();
@@ -220,6 +222,7 @@ public final class DecodeBenchmark {
             row.put("replayed_kept_a_step", adaptive.kept());
             row.put("replayed_static", replay.fixed(placement.cache().slots()));
             row.put("replayed_lru", replay.leastRecentlyUsed(placement.cache().slots()));
+            row.put("replayed_optimal", replay.optimal(placement.cache().slots()));
         }
         row.put("hash", Integer.toHexString(lastHash));
         return row;

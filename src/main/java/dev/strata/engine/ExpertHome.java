@@ -382,6 +382,8 @@ final class ExpertHome implements AutoCloseable {
                 figures.put("pool_seconds", pool.nanos() / 1e9);
                 figures.put("pool_late_seconds", pool.lateNanos() / 1e9);
             }
+            figures.put("brought_ahead", placed.broughtAhead());
+            figures.put("foreseen", placed.foreseen());
             figures.put("link_bytes", placed.scheduler().linkBytes());
         }
         return figures;

@@ -162,6 +162,11 @@ public final class CacheReplay {
         return rate(hits, lookups);
     }
 
+    /** What a cache that knew all choices to come would hit: no way of choosing hits more. */
+    public double optimal(int slots) {
+        return OptimalReplay.hitRate(layout, trace, counted, slots);
+    }
+
     private static int oldest(long[] used) {
         long least = Arrays.stream(used).filter(time -> time > 0).min().orElseThrow();
         for (int expert = 0; expert < used.length; expert++) {

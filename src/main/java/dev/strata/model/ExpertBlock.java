@@ -67,8 +67,9 @@ final class ExpertBlock {
                 backend.parameter(weights.parameter(Role.SHARED_SCALAR, layer, 1, hidden)));
     }
 
-    /** Lets this layer guess what {@code later} will need, where that reads experts from files. */
+    /** Lets this layer guess what {@code later} will need. */
     void lookAheadTo(ExpertBlock later, Workspace workspace) {
+        ops.followedBy(experts, later.router);
         if (later.experts.readsAhead()) {
             ahead = LookAhead.to(workspace, later.shape, later.router, later.experts, routing.used());
         }

@@ -6,10 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import dev.strata.device.Buffer;
 import dev.strata.device.Device;
 import dev.strata.device.ExpertLayout;
+import dev.strata.device.HostTensor;
 import dev.strata.device.MissShare;
 import dev.strata.device.Routing;
 import dev.strata.device.Stream;
 import dev.strata.device.Tensor;
+import dev.strata.device.Weight;
 import dev.strata.format.QuantType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -19,6 +21,7 @@ import org.junit.jupiter.api.Test;
 /** What {@code share_misses} does with the experts that steps may leave out. */
 class MissKernelsTest {
     private static final long CACHE = 1 << 20;
+    private int stages;
     private static final long RAM = 1L << 40;
 
     /** Two rows of three experts; 1, 4 and 5 are missed, and 5 is the first of one row. */
@@ -85,21 +88,117 @@ class MissKernelsTest {
                         notes.address(),
                         6,
                         state,
+                        null,
                         null);
                 MissKernels kernels = ((CudaOps) backend.ops()).misses();
                 for (int[] slots : new int[][] {{0, 1}, {2, 0}}) {
-                    kernels.share(share, routing, backend.tensor(1, 32, "rows"), false);
-                    int[] noted = {4 | (slots[1] + 1) << 16, 0, 1 | (slots[0] + 1) << 16};
+                    kernels.share(share, routing, backend.tensor(1, 32, "rows"), false, null);
+                    int[] noted = {4 | (slots[0] + 1) << 16, 0, 1 | (slots[1] + 1) << 16};
                     assertArrayEquals(noted, read(backend, notes, 3, host).toArray(ValueLayout.JAVA_INT));
                     long[] planned = read(backend, plan, 10, host).toArray(ValueLayout.JAVA_LONG);
                     assertEquals(blobs.address(), planned[0]);
-                    assertEquals(spare.address() + (long) slots[0] * bytes, planned[1]);
-                    assertEquals(spare.address() + (long) slots[1] * bytes, planned[4]);
+                    assertEquals(spare.address() + (long) slots[1] * bytes, planned[1]);
+                    assertEquals(spare.address() + (long) slots[0] * bytes, planned[4]);
                 }
                 byte[] all = read(backend, spare, 3 * bytes / 4, host).toArray(ValueLayout.JAVA_BYTE);
-                assertEquals(0x14, all[0]);
-                assertEquals(0x14, all[2 * bytes - 1], "of the first pass");
-                assertEquals(0x11, all[3 * bytes - 1]);
+                assertEquals(0x11, all[0]);
+                assertEquals(0x11, all[2 * bytes - 1], "of the first pass");
+                assertEquals(0x14, all[3 * bytes - 1]);
+            }
+        }
+    }
+
+    /** A row that guesses the next layer, then that layer twice: with what is coming, and when the guess is an old one. */
+    @Test
+    void whatIsComingIsReadWhereItComes() {
+        ExpertLayout layout = new ExpertLayout(0, 6, 64, 32, QuantType.Q8_0, QuantType.Q8_0, QuantType.Q8_0, false);
+        int bytes = (int) layout.blobBytes();
+        try (CudaBackend backend = Cards.open(CudaOptions.defaults().withVramLimit(1L << 28));
+                Arena arena = Arena.ofConfined();
+                Stream stream = backend.device().newStream("test")) {
+            Device device = backend.device();
+            MemorySegment host = arena.allocate(6L * bytes, 64);
+            try (Buffer table = device.allocate(64, "table");
+                    Buffer plan = device.allocate(64, "plan");
+                    Buffer pulls = device.allocate(64, "pulls");
+                    Buffer state = device.allocate(MissShare.STATE_BYTES, "state");
+                    Buffer notes = device.allocate(64, "notes");
+                    Buffer coming = device.allocate(2 * MissShare.COMING_BYTES, "coming");
+                    Buffer arrived = device.allocate(64, "arrived");
+                    Buffer products = device.allocatePinned(64, "products");
+                    Buffer spare = device.allocate(5L * bytes, "spare slots")) {
+                for (Buffer zeros : new Buffer[] {state, coming, spare}) {
+                    device.fill(zeros, 0, zeros.bytes(), 0, stream);
+                }
+                for (int expert = 0; expert < 6; expert++) {
+                    host.setAtIndex(ValueLayout.JAVA_LONG, expert, spare.address());
+                }
+                device.copyToDevice(host.asSlice(0, 48), table, 0, stream);
+                stream.synchronize();
+                Routing routing = backend.routing(1, 3);
+                MemorySegment.copy(new int[] {4, 0, 1}, 0, host, ValueLayout.JAVA_INT, 0, 3);
+                device.copyToDevice(host.asSlice(0, 12), routing.ids(), 0, stream);
+                stream.synchronize();
+                Tensor row = backend.tensor(1, 64, "rows");
+                float[] values = new float[64];
+                MemorySegment weights = arena.allocate(6 * 64 * 4L, 64);
+                for (int i = 0; i < 64; i++) {
+                    values[i] = i % 7 - 2;
+                    for (int expert = 0; expert < 6; expert++) {
+                        weights.setAtIndex(ValueLayout.JAVA_FLOAT, 64L * expert + i, (i + expert) % 3 - 0.5f);
+                    }
+                }
+                backend.ops().write(MemorySegment.ofArray(values), row);
+                Weight router = backend.weight(new HostTensor("router", QuantType.F32, 6, 64, weights, 1));
+                MissKernels kernels = ((CudaOps) backend.ops()).misses();
+                for (int layer : new int[] {0, 1, 1}) {
+                    MissShare.Guess guess = new MissShare.Guess(
+                            1 - layer, products, coming.address() + layer * MissShare.COMING_BYTES, arrived);
+                    MissShare share = new MissShare(
+                            layer,
+                            layout,
+                            table,
+                            plan,
+                            CACHE,
+                            1,
+                            spare.address(),
+                            bytes,
+                            3,
+                            pulls,
+                            0,
+                            notes.address(),
+                            6,
+                            state,
+                            null,
+                            guess);
+                    kernels.share(share, routing, row, false, router);
+                    int[] noted = read(backend, notes, 3, host).toArray(ValueLayout.JAVA_INT);
+                    if (layer == 0) {
+                        int number = 1 << MissShare.GUESSED_LAYER_BITS | 1;
+                        for (int expert = 0; expert < 6; expert++) {
+                            float sum = 0;
+                            for (int i = 0; i < 64; i++) {
+                                sum += values[i] * weights.getAtIndex(ValueLayout.JAVA_FLOAT, 64L * expert + i);
+                            }
+                            assertEquals(sum, products.host().getAtIndex(ValueLayout.JAVA_FLOAT, 2 * expert), 1e-3f);
+                            assertEquals(number, products.host().getAtIndex(ValueLayout.JAVA_INT, 2 * expert + 1));
+                        }
+                        int[] record = {number, 2, 7, 5 | 3 << 16, 4 | 4 << 16, 0, 0, number};
+                        MemorySegment.copy(record, 0, host, ValueLayout.JAVA_INT, 0, record.length);
+                        device.copyToDevice(
+                                host.asSlice(0, MissShare.COMING_BYTES), coming, MissShare.COMING_BYTES, stream);
+                        stream.synchronize();
+                        host.set(ValueLayout.JAVA_INT, 0, 8);
+                        device.copyToDevice(host.asSlice(0, 4), arrived, 0, stream);
+                        stream.synchronize();
+                    } else {
+                        boolean there = noted[0] == (4 | 5 << 16);
+                        long[] planned = read(backend, plan, 10, host).toArray(ValueLayout.JAVA_LONG);
+                        assertEquals(spare.address() + (noted[0] >> 16) * (long) bytes - bytes, planned[4]);
+                        assertEquals(stages++ == 0, there, "the first time it was coming");
+                    }
+                }
+                assertEquals(2, stages);
             }
         }
     }
@@ -180,10 +279,12 @@ class MissKernelsTest {
                                         notes.address(),
                                         6,
                                         state,
+                                        null,
                                         null),
                                 routing,
                                 backend.tensor(2, 32, "rows"),
-                                false);
+                                false,
+                                null);
                 assertArrayEquals(ids, read(backend, routing.ids(), 6, host).toArray(ValueLayout.JAVA_INT));
                 assertArrayEquals(IDS, read(backend, notes, 6, host).toArray(ValueLayout.JAVA_INT));
                 assertArrayEquals(weights, read(backend, sums.buffer(), 6, host).toArray(ValueLayout.JAVA_FLOAT));

@@ -195,6 +195,7 @@ class PlacedExpertsTest {
         float[][] resident = resident(folder, options(), model -> shortPrompt(model, folder));
         MissSettings misses = new MissSettings(
                 true,
+                true,
                 OptionalDouble.of(1),
                 false,
                 1000,

@@ -8,21 +8,28 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 import dev.strata.device.MissShare;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
-/** What the kernels of misses.cu do, in Java on a fake device: plan, pull, ask, wait. */
+/** What the kernels of misses.cu do, in Java on a fake device: plan, pull, ask, wait, and guess, most of it right. */
 final class FakeMeeting {
     private static final long NEXT_SPARE = 16;
+    private static final long GUESS = 20;
+    private static final long GUESSES = 24;
+    private static final long SECOND_NUMBER = MissShare.COMING_BYTES - 4;
 
     private final MissShare share;
     private final int[] chosen;
     private final int rows;
+    private final int[] following;
     private final MissPlan plan = new MissPlan(MissShare.MOST_EXPERTS);
 
-    FakeMeeting(MissShare share, int[] chosen, int rows) {
+    /** @param following what the next layer will choose */
+    FakeMeeting(MissShare share, int[] chosen, int rows, int[] following) {
         this.share = share;
         this.chosen = chosen;
         this.rows = rows;
+        this.following = following;
     }
 
     private static MemorySegment at(long address, long bytes) {
@@ -47,6 +54,9 @@ final class FakeMeeting {
         for (int expert : chosen) {
             routed[expert] = true;
         }
+        int[] pulled = new int[experts];
+        find(routed, table, planned, pulled);
+        guess();
         int[] shares = {0};
         MissShare.Meeting meeting = share.meeting();
         if (meeting != null) {
@@ -65,7 +75,6 @@ final class FakeMeeting {
         MemorySegment state = at(share.state().address(), MissShare.STATE_BYTES);
         int next = state.get(JAVA_INT, NEXT_SPARE);
         int pulling = Math.min(plan.links(), share.spares());
-        int[] pulled = new int[experts];
         for (int i = 0; i < pulling; i++) {
             int spare = (next + i) % share.spares();
             pulled[plan.link(i)] = spare + 1;
@@ -87,6 +96,54 @@ final class FakeMeeting {
         if (plan.processors() > 0 && meeting != null) {
             ask(meeting.question().host());
         }
+    }
+
+    /** What the host has brought for this layer counts as there, once its ticket is. */
+    private void find(boolean[] routed, MemorySegment table, MemorySegment planned, int[] pulled) {
+        MissShare.Guess guess = share.guess();
+        int number = at(share.state().address(), MissShare.STATE_BYTES).get(JAVA_INT, GUESS);
+        if (guess == null || number == 0) {
+            return;
+        }
+        MemorySegment coming = at(guess.comingAddress(), MissShare.COMING_BYTES);
+        if ((int) JAVA_INT.varHandle().getAcquire(coming, SECOND_NUMBER) != number
+                || coming.get(JAVA_INT, 0) != number) {
+            return;
+        }
+        for (int i = 0; i < coming.get(JAVA_INT, 4); i++) {
+            int entry = coming.getAtIndex(JAVA_INT, 3 + i);
+            int expert = entry & 0xffff;
+            long inCache = table.getAtIndex(JAVA_LONG, expert) - share.cacheAddress();
+            if (routed[expert] && Long.compareUnsigned(inCache, share.cacheBytes()) >= 0) {
+                int place = entry >>> 16;
+                routed[expert] = false;
+                pulled[expert] = place + 1;
+                planned.setAtIndex(JAVA_LONG, expert, share.spareAddress() + place * share.spareStride());
+                int ticket = coming.get(JAVA_INT, 8) + i;
+                MemorySegment arrived = at(guess.arrived().address(), 4);
+                while ((int) JAVA_INT.varHandle().getAcquire(arrived, 0L) - ticket < 0) {
+                    Thread.onSpinWait();
+                }
+            }
+        }
+    }
+
+    private void guess() {
+        MissShare.Guess guess = share.guess();
+        MemorySegment state = at(share.state().address(), MissShare.STATE_BYTES);
+        int number = 0;
+        if (guess != null && guess.nextLayer() > 0 && rows == 1) {
+            int count = state.get(JAVA_INT, GUESSES) + 1;
+            state.set(JAVA_INT, GUESSES, count);
+            number = count << MissShare.GUESSED_LAYER_BITS | guess.nextLayer();
+            for (int expert = 0; expert < share.layout().experts(); expert++) {
+                int chance = expert;
+                boolean right = Arrays.stream(following).anyMatch(next -> next == chance);
+                int product = Float.floatToIntBits((count * 31 + expert * 17) % 101 + (right ? 70 : 0));
+                JAVA_LONG.varHandle().setRelease(guess.products().host(), 8L * expert, (long) number << 32 | product);
+            }
+        }
+        state.set(JAVA_INT, GUESS, number);
     }
 
     private void ask(MemorySegment question) {

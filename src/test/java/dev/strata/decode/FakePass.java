@@ -77,8 +77,12 @@ final class FakePass implements AutoCloseable {
         placement.beginPass(rows, stream);
         placement.capturable(rows);
         try {
+            int[] chosen = choose(0, rows, random);
             for (int layer = 0; layer < until; layer++) {
-                Groups groups = new Groups(layer, rows, route(layer, rows, random));
+                int[] following = layer + 1 < until ? choose(layer + 1, rows, random) : new int[0];
+                route(chosen);
+                Groups groups = new Groups(layer, rows, chosen, following);
+                chosen = following;
                 placement.products(layer, groups);
                 groups.finish();
             }
@@ -96,7 +100,7 @@ final class FakePass implements AutoCloseable {
         scribbled = bytes;
     }
 
-    private int[] route(int layer, int rows, RandomGenerator random) {
+    private int[] choose(int layer, int rows, RandomGenerator random) {
         int experts = placement.layout(layer).experts();
         int[] chosen = new int[rows * used];
         for (int row = 0; row < rows; row++) {
@@ -105,10 +109,13 @@ final class FakePass implements AutoCloseable {
                 chosen[row * used + i] = (first + i * (1 + first % 2)) % experts;
             }
         }
+        return chosen;
+    }
+
+    private void route(int[] chosen) {
         MemorySegment host = arena.allocate(4L * chosen.length);
         MemorySegment.copy(chosen, 0, host, JAVA_INT, 0, chosen.length);
         device.copyToDevice(host, ids, 0, stream);
-        return chosen;
     }
 
     @Override
@@ -123,16 +130,18 @@ final class FakePass implements AutoCloseable {
         private final int layer;
         private final int rows;
         private final int[] chosen;
+        private final int[] following;
         private final long table;
         private final Set<Integer> leftOut = new HashSet<>();
         private @Nullable MemorySegment others;
         private int covered;
         private @Nullable FakeMeeting meeting;
 
-        Groups(int layer, int rows, int[] chosen) {
+        Groups(int layer, int rows, int[] chosen, int[] following) {
             this.layer = layer;
             this.rows = rows;
             this.chosen = chosen;
+            this.following = following;
             table = placement.addresses(layer).address();
         }
 
@@ -249,7 +258,7 @@ final class FakePass implements AutoCloseable {
 
         @Override
         public void share(MissShare share) {
-            FakeMeeting made = new FakeMeeting(share, chosen, rows);
+            FakeMeeting made = new FakeMeeting(share, chosen, rows, following);
             meeting = made;
             device.launch(stream, made::share);
         }

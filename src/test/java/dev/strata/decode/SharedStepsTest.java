@@ -114,6 +114,22 @@ class SharedStepsTest {
         }
     }
 
+    /** Most guesses are right; in between are passes that use the same memory otherwise. */
+    @ParameterizedTest
+    @CsvSource({"30, 1", "30, 0.5", "120, 1"})
+    void expertsThatWereGuessedAreThere(int slots, double linkShare) {
+        SplittableRandom random = new SplittableRandom(slots);
+        try (World world = new World(slots, 5, linkShare)) {
+            for (int step = 0; world.placement.foreseen() < 5 && step < 2000; step++) {
+                world.pass.run(step % 9 == 8 ? 20 : step % 9 == 7 ? 40 : 1, random);
+                assertEquals(List.of(), world.pass.wrong());
+            }
+            assertTrue(world.placement.foreseen() >= 5, "found " + world.placement.foreseen() + " guessed experts");
+            assertTrue(world.placement.broughtAhead() >= world.placement.foreseen());
+            assertEquals(List.of(), world.workers.wrong());
+        }
+    }
+
     @Test
     void residentExpertsNeedNoMeeting() {
         try (World world = new World(240, 0, 0)) {
@@ -373,7 +389,7 @@ class SharedStepsTest {
                     pinned,
                     ExpertProfile.even(MODEL),
                     settings,
-                    new MissSettings(slots != 6, share, true, 32, 0, () -> workers));
+                    new MissSettings(slots != 6, true, share, true, 32, 0, () -> workers));
             pass = new FakePass(device, placement, MODEL.layers(), USED, 64);
         }
 

@@ -30,6 +30,22 @@ class CacheReplayTest {
         double lru = replay.leastRecentlyUsed(slots);
         String all = "adaptive " + result + ", static " + fixed + ", least recently used " + lru;
         assertTrue(adaptive > fixed && adaptive > lru, all);
+        double optimal = replay.optimal(slots);
+        assertTrue(optimal > adaptive && optimal < 1, all + ", optimal " + optimal);
+    }
+
+    /** One layer, four experts, slots for 0 and 1: 2 comes again before 1, 3 never does. */
+    @Test
+    void theOptimumKeepsWhatIsUsedSoonest() {
+        RoutingTrace trace = new RoutingTrace();
+        for (int expert : new int[] {0, 2, 3, 2, 0, 1}) {
+            trace.choose(0, expert);
+            trace.endStep();
+        }
+        CacheReplay replay = new CacheReplay(Layouts.small(1, 4), trace, 0);
+        assertEquals(3 / 6.0, replay.optimal(2), "0, then 2 and 0 again");
+        assertEquals(2 / 6.0, replay.optimal(1), "0, then 2 again");
+        assertEquals(1, replay.optimal(4));
     }
 
     @ParameterizedTest
