@@ -92,6 +92,16 @@ template <class T> static inline __m512i blend(uint64_t mask, __m512i a, __m512i
     Z<T> x(a), y(b);
     return each<T>([&](int i) { return mask >> i & 1 ? y.at[i] : x.at[i]; });
 }
+static inline __m512i ternary(__m512i a, __m512i b, __m512i c, int table) {
+    Z<uint64_t> x(a), y(b), z(c);
+    return each<uint64_t>([&](int i) {
+        uint64_t result = 0;
+        for (int n = 0; n < 8; n++) {
+            if (table >> n & 1) result |= (n & 4 ? x.at[i] : ~x.at[i]) & (n & 2 ? y.at[i] : ~y.at[i]) & (n & 1 ? z.at[i] : ~z.at[i]);
+        }
+        return result;
+    });
+}
 template <class T> static inline __m512i permute(__m512i index, __m512i a) {
     Z<T> n(index), x(a);
     return each<T>([&](int i) { return x.at[n.at[i] & T(Z<T>::N - 1)]; });
@@ -240,6 +250,8 @@ static inline __m512i timesBitMatrix(__m512i bytes, __m512i matrix) {
 #define _mm512_setzero_si512() STRATA_M::zero()
 #define _mm512_setzero_ps() STRATA_M::set1F(0)
 #define _mm512_set1_ps(a) STRATA_M::set1F(a)
+#undef _mm512_setr_ps
+#define _mm512_setr_ps(...) _mm512_castsi512_ps(STRATA_M::setr<float>(__VA_ARGS__))
 #define _mm512_set1_epi8(a) STRATA_M::set1<int8_t>(int8_t(a))
 #define _mm512_set1_epi16(a) STRATA_M::set1<int16_t>(int16_t(a))
 #define _mm512_set1_epi32(a) STRATA_M::set1<int32_t>(a)
@@ -273,6 +285,8 @@ static inline __m512i timesBitMatrix(__m512i bytes, __m512i matrix) {
 #define _mm512_srai_epi32(a, n) STRATA_M::shiftRight<int32_t>(a, n)
 #define _mm512_mask_blend_epi8(mask, a, b) STRATA_M::blend<uint8_t>(mask, a, b)
 #define _mm512_mask_blend_epi16(mask, a, b) STRATA_M::blend<uint16_t>(mask, a, b)
+#undef _mm512_ternarylogic_epi32
+#define _mm512_ternarylogic_epi32(a, b, c, table) STRATA_M::ternary(a, b, c, table)
 #define _mm512_permutexvar_epi8(n, a) STRATA_M::permute<uint8_t>(n, a)
 #define _mm512_permutexvar_epi16(n, a) STRATA_M::permute<uint16_t>(n, a)
 #define _mm512_permutexvar_epi64(n, a) STRATA_M::permute<uint64_t>(n, a)

@@ -187,7 +187,7 @@ static void panelPackedAmx(const uint8_t* w, int64_t rowBytes, int rows, int fir
         const uint8_t* factorsAt = group + firstBlock / 8 * T::FACTOR_BYTES;
         const uint8_t* p = group + T::codesAt(rowBytes) + firstBlock * T::BLOCK_BYTES;
         for (int first = 0; first < blocks; first += 8, factorsAt += T::FACTOR_BYTES) {
-            RunFactors<T::FACTORS> factors(factorsAt, T::UNIT);
+            FullFactors<T> factors(factorsAt);
             for (int b = first; b < first + 8; b++, p += T::BLOCK_BYTES) {
                 for (int i = 0; i < T::BLOCK_BYTES; i += 64) __builtin_prefetch(p + AMX_WIDTH * rowBytes + i, 0, 2);
                 const Codes<T::BITS> codes(p);

@@ -38,11 +38,12 @@ struct Codes<2> : Vectors<2> {
     inline VI step(int i) const { return iand(ishr16(vectors[i / 4], i % 4 * 2), iset8(3)); }
 };
 
-// The factors of a run's blocks; of(block, half) is called once for each, in order.
+// The factors of a run's blocks; of(block, half) is called once for each, in order. Where WHOLE, all of them are to be multiplied with `whole`.
 template <Factors FACTORS>
 struct RunFactors;
 template <>
 struct RunFactors<FACTORS_E8> {
+    static constexpr bool WHOLE = false;
     const uint8_t* p;
     RunFactors(const uint8_t* run, float) : p(run) {}
     // 2^(e - 128); what is below the smallest normal number is taken for 0.
@@ -50,6 +51,7 @@ struct RunFactors<FACTORS_E8> {
 };
 template <>
 struct RunFactors<FACTORS_UE4M3> {
+    static constexpr bool WHOLE = false;
     const uint8_t* p;
     RunFactors(const uint8_t* run, float) : p(run) {}
     // Half the value: exponent and mantissa in their float32 places are 2^120 below it.
@@ -57,48 +59,56 @@ struct RunFactors<FACTORS_UE4M3> {
 };
 template <>
 struct RunFactors<FACTORS_HALF64> {
+    static constexpr bool WHOLE = false;
     const uint8_t* p;
     RunFactors(const uint8_t* run, float) : p(run) {}
     inline VF of(int block, int) { return vloadHalf((const uint16_t*)p + block / 2 * W); }
 };
-// unit * factor * (2 s + 1), by one multiply-add.
+// One factor for the run.
+struct WholeFactor {
+    static constexpr bool WHOLE = true;
+    const uint8_t* p;  // what follows it
+    VF whole;
+    WholeFactor(const uint8_t* run, float unit) : p(run + 2 * W), whole(vmul(vloadHalf((const uint16_t*)run), vset(unit))) {}
+};
 template <>
-struct RunFactors<FACTORS_ODD32> {
-    VF once, twice;
+struct RunFactors<FACTORS_ODD32> : WholeFactor {
     VI codes;
-    RunFactors(const uint8_t* run, float unit) : once(vmul(vloadHalf((const uint16_t*)run), vset(unit))), twice(vadd(once, once)), codes(iload(run + 2 * W)) {}
+    RunFactors(const uint8_t* run, float unit) : WholeFactor(run, unit), codes(iload(p)) {}
     inline VF of(int, int) {
-        const VF s = ifloat(iand(codes, iset32(15)));
+        const VF s = vodd(codes);
         codes = ishr32(codes, 4);
-        return vfma(s, twice, once);
+        return s;
     }
 };
-// The same, the second half byte of a block where it is, 16 times too large.
 template <>
-struct RunFactors<FACTORS_ODD16> {
-    const uint8_t* p;
-    VF once, twice, eighth;
+struct RunFactors<FACTORS_ODD16> : WholeFactor {
     VI codes;
-    RunFactors(const uint8_t* run, float unit) : p(run + 2 * W), once(vmul(vloadHalf((const uint16_t*)run), vset(unit))) {
-        twice = vadd(once, once);
-        eighth = vmul(once, vset(0.125f));
-    }
+    using WholeFactor::WholeFactor;
     inline VF of(int block, int half) {
         if (half == 0) {
             if (block % 4 == 0) codes = iload(p + block * W);
-            return vfma(ifloat(iand(codes, iset32(15))), twice, once);
+            return vodd(codes);
         }
-        const VF s = ifloat(iand(codes, iset32(0xf0)));
+        const VF s = voddNext(codes);
         codes = ishr32(codes, 8);
-        return vfma(s, eighth, once);
+        return s;
     }
 };
 template <>
-struct RunFactors<FACTORS_SIGNED> {
-    const uint8_t* p;
-    VF unit;
-    RunFactors(const uint8_t* run, float factor) : p(run + 2 * W), unit(vmul(vloadHalf((const uint16_t*)run), vset(factor))) {}
-    inline VF of(int block, int) { return vmul(unit, ifloat(isigned(p + block * W))); }
+struct RunFactors<FACTORS_SIGNED> : WholeFactor {
+    using WholeFactor::WholeFactor;
+    inline VF of(int block, int) { return ifloat(isigned(p + block * W)); }
+};
+// The factors themselves.
+template <class T>
+struct FullFactors {
+    RunFactors<T::FACTORS> factors;
+    explicit FullFactors(const uint8_t* run) : factors(run, T::UNIT) {}
+    inline VF of(int block, int half) {
+        if constexpr (RunFactors<T::FACTORS>::WHOLE) return vmul(factors.whole, factors.of(block, half));
+        else return factors.of(block, half);
+    }
 };
 
 // The values of 16 codes with OFFSET added, so that they need no sign.
@@ -135,11 +145,14 @@ STRATA_PACKED(X)
 
 // Unsigned bytes of a step's inputs, OFFSET above their values.
 #ifdef STRATA_VBMI
+// Bits of the second where those of the third are set, of the first elsewhere, as `vpternlog` takes it.
+constexpr int CHOOSE = 0xd8;
 // A permutation of 64 bytes looks at 6 bits: tables for the codes at every place in them, so that most codes need neither shift nor mask.
 template <class T>
 struct StepBytes {
     static constexpr int PLACES = T::BITS == 4 ? 1 : 6 / T::BITS;
     VI tables[PLACES];
+    VI apart;  // by the bits 0, 1 and 3
 
     StepBytes() {
         alignas(64) int8_t entries[64];
@@ -147,12 +160,18 @@ struct StepBytes {
             for (int i = 0; i < 64; i++) entries[i] = T::CODED.at[(i >> (T::BITS * place)) & ((1 << T::BITS) - 1)];
             tables[place] = iload(entries);
         }
+        for (int i = 0; i < 64; i++) entries[i] = T::CODED.at[(i & 3) | (i >> 1 & 4)];
+        apart = iload(entries);
     }
     inline VI of(const Codes<T::BITS>& codes, int i) const {
         if constexpr (T::BITS == 4) return _mm512_permutexvar_epi8(i < 4 ? codes.vectors[i] : ishr16(codes.vectors[i - 4], 4), tables[0]);
         else if (T::BITS == 3 && i < 6) return _mm512_permutexvar_epi8(codes.vectors[i / 2], tables[i % 2]);
-        else if (T::BITS == 2 && i % 4 < 3) return _mm512_permutexvar_epi8(codes.vectors[i / 4], tables[i % 4]);
-        else return _mm512_permutexvar_epi8(codes.step(i), tables[0]);
+        else if (T::BITS == 3) {
+            // Two bits of one vector, and the third, bit 2 or 3, of another.
+            const __m512i low = ishr16(codes.vectors[i - 6], 6), high = ishr16(codes.vectors[2], 4);
+            return _mm512_permutexvar_epi8(_mm512_ternarylogic_epi32(low, high, iset8(i == 6 ? 4 : 8), CHOOSE), i == 6 ? tables[0] : apart);
+        } else if (i % 4 < 3) return _mm512_permutexvar_epi8(codes.vectors[i / 4], tables[i % 4]);
+        else return _mm512_permutexvar_epi8(ishr16(codes.vectors[i / 4], 6), tables[0]);
     }
 };
 #else
@@ -256,9 +275,17 @@ static void dotPackedRows(const uint8_t* w, int64_t rowBytes, int outputs, int i
             prefetchRun(ahead, T::FACTOR_BYTES);
             RunFactors<T::FACTORS> factors(factorsAt, T::UNIT);
             const Starts<T, R> starts(x, first);
+            VF run[R];
+            STRATA_UNROLL
+            for (int r = 0; r < R; r++) run[r] = factors.WHOLE ? vzero() : sums[r];
             for (int b = 0; b < RUN_INPUTS / 32; b++, p += T::BLOCK_BYTES, ahead += T::BLOCK_BYTES) {
                 prefetchRun(ahead, T::BLOCK_BYTES);
-                packedBlock<T, R>(Codes<T::BITS>(p), values, starts, factors, x, first + b, b, sums);
+                packedBlock<T, R>(Codes<T::BITS>(p), values, starts, factors, x, first + b, b, run);
+            }
+            STRATA_UNROLL
+            for (int r = 0; r < R; r++) {
+                if constexpr (RunFactors<T::FACTORS>::WHOLE) sums[r] = vfma(factors.whole, run[r], sums[r]);
+                else sums[r] = run[r];
             }
         }
         for (int r = 0; r < rows; r++) {

@@ -18,7 +18,7 @@ static void panelPacked(const uint8_t* w, int64_t rowBytes, int rows, int firstB
         const uint8_t* factorsAt = group + firstBlock / (RUN_INPUTS / 32) * T::FACTOR_BYTES;
         const uint8_t* p = group + T::codesAt(rowBytes) + firstBlock * T::BLOCK_BYTES;
         for (int first = 0; first < blocks; first += RUN_INPUTS / 32, factorsAt += T::FACTOR_BYTES) {
-            RunFactors<T::FACTORS> factors(factorsAt, T::UNIT);
+            FullFactors<T> factors(factorsAt);
             for (int b = first; b < first + RUN_INPUTS / 32; b++, p += T::BLOCK_BYTES) {
                 // The panel after this one reads the same inputs of the next outputs.
                 for (int i = 0; i < T::BLOCK_BYTES; i += 64) __builtin_prefetch(p + NR * rowBytes + i, 0, 3);

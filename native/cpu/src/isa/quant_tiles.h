@@ -59,7 +59,7 @@ static void panelQuant(const uint8_t* w, int64_t rowBytes, int rows, int firstBl
             }
             // The panel after this one reads the same inputs of the next rows.
             if (b % EVERY == 0) {
-                for (int j = 0; j < 8; j++) __builtin_prefetch(row[j] + block + NR * rowBytes, 0, 3);
+                for (int j = 0; j < 8; j++) __builtin_prefetch(row[j] + block + sub * T::BYTES / T::SUBS + NR * rowBytes, 0, 3);
             }
             STRATA_UNROLL
             for (int j = 0; j < 8; j++) bytes[j] = weightsOf<T>(row[j] + block, sub, work[j]);
@@ -85,35 +85,37 @@ static void panelQuant(const uint8_t* w, int64_t rowBytes, int rows, int firstBl
     }
 }
 
-template <int R, int PAIRS>
+// Sums of the products of PAIRS pairs of inputs; START begins them, without zeros to add to.
+template <int R, int PAIRS, bool START>
 static inline __attribute__((always_inline)) void accumulatePairs(const int16_t* panel, const int16_t* const* x, int first,
                                                                   VI (*sums)[NV]) {
-    for (int i = first; i < first + PAIRS; i++) {
+    if (START) {
+        VI w0 = iload(panel + first * NR * 2), w1 = iload(panel + (first * NR + W) * 2);
+        STRATA_UNROLL
+        for (int r = 0; r < R; r++) itileStart(sums[r][0], sums[r][1], w0, w1, x[r] + 2 * first);
+    }
+#pragma GCC unroll 5
+    for (int i = first + START; i < first + PAIRS; i++) {
         VI w0 = iload(panel + i * NR * 2), w1 = iload(panel + (i * NR + W) * 2);
         STRATA_UNROLL
         for (int r = 0; r < R; r++) itile(sums[r][0], sums[r][1], w0, w1, x[r] + 2 * i);
     }
 }
 
-// sum[r] += scale * d[r] * sums[r] (+ min * s[r]) of one block, and clears sums.
-template <int R>
-static inline __attribute__((always_inline)) void addScaled(VI (*sums)[NV], const float* scale, const float* min, const Row* x, int block,
+// sum[r] += scale * d[r] * sums[r] (+ min * s[r]) of one block.
+template <int R, bool MIN>
+static inline __attribute__((always_inline)) void addScaled(const VI (*sums)[NV], const float* scale, const float* min, const Row* x, int block,
                                                             float (*sum)[NR]) {
-    VF w[NV], m[NV];
-    STRATA_UNROLL
-    for (int v = 0; v < NV; v++) {
-        w[v] = vload(scale + v * W);
-        m[v] = min ? vload(min + v * W) : vzero();
-    }
     STRATA_UNROLL
     for (int r = 0; r < R; r++) {
+        // Everything but the integer sums is read where it lies: the compiler would keep a second copy of the buffer, and no register is free for factors.
+        asm volatile("" : : : "memory");
         const VF d = vset(x[r].d[block]);
         STRATA_UNROLL
         for (int v = 0; v < NV; v++) {
-            VF total = vfma(ifloat(sums[r][v]), vmul(w[v], d), vload(sum[r] + v * W));
-            if (min) total = vfma(m[v], vset(x[r].s[block]), total);
+            VF total = vfma(ifloat(sums[r][v]), vmul(vload(scale + v * W), d), vload(sum[r] + v * W));
+            if (MIN) total = vfma(vset(x[r].s[block]), vload(min + v * W), total);
             vstore(sum[r] + v * W, total);
-            sums[r][v] = izero();
         }
     }
 }
@@ -126,28 +128,27 @@ static inline __attribute__((always_inline)) void tileBlocks(const PanelQ* panel
     // Without its origin the compiler would keep a second copy of the buffer beside it.
     asm volatile("" : "+r"(sum) : : "memory");
     VI sums[R][NV];
-    STRATA_UNROLL
-    for (int r = 0; r < R; r++)
-        STRATA_UNROLL
-        for (int v = 0; v < NV; v++) sums[r][v] = izero();
     for (int b = 0; b < panel->blocks; b++) {
         const int block = firstBlock + b;
         const int16_t* data = panel->data + b * 32 * NR;
         const int16_t* q[R];
         STRATA_UNROLL
-        for (int r = 0; r < R; r++) q[r] = x[r].q + 32 * block;
-        const float* min = MIN ? panel->min + b * NR : nullptr;
+        for (int r = 0; r < R; r++) {
+            q[r] = x[r].q + 32 * block;
+            // One register an address: as a sum it would take an instruction in every step.
+            asm("" : "+r"(q[r]));
+        }
         if (HALVES == 2) {
             // Pairs 0-3 and 8-11 hold the first 16 elements of the block.
-            accumulatePairs<R, 4>(data, q, 0, sums);
-            accumulatePairs<R, 4>(data, q, 8, sums);
-            addScaled<R>(sums, panel->scale + 2 * b * NR, nullptr, x, block, sum);
-            accumulatePairs<R, 4>(data, q, 4, sums);
-            accumulatePairs<R, 4>(data, q, 12, sums);
-            addScaled<R>(sums, panel->scale + (2 * b + 1) * NR, min, x, block, sum);
+            accumulatePairs<R, 4, true>(data, q, 0, sums);
+            accumulatePairs<R, 4, false>(data, q, 8, sums);
+            addScaled<R, false>(sums, panel->scale + 2 * b * NR, nullptr, x, block, sum);
+            accumulatePairs<R, 4, true>(data, q, 4, sums);
+            accumulatePairs<R, 4, false>(data, q, 12, sums);
+            addScaled<R, false>(sums, panel->scale + (2 * b + 1) * NR, nullptr, x, block, sum);
         } else {
-            accumulatePairs<R, 16>(data, q, 0, sums);
-            addScaled<R>(sums, panel->scale + b * NR, min, x, block, sum);
+            accumulatePairs<R, 16, true>(data, q, 0, sums);
+            addScaled<R, MIN>(sums, panel->scale + b * NR, panel->min + b * NR, x, block, sum);
         }
     }
     for (int r = 0; r < R; r++)

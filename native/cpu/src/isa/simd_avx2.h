@@ -72,6 +72,16 @@ static inline void itile(VI& c0, VI& c1, VI w0, VI w1, const int16_t* x) {
         : [c0] "+x"(c0), [c1] "+x"(c1), [a] "=&x"(a), [t] "=&x"(t)
         : [w0] "x"(w0), [w1] "x"(w1), [x] "m"(*(const int32_t*)x));
 }
+// The first step: c0 and c1 are its products.
+static inline void itileStart(VI& c0, VI& c1, VI w0, VI w1, const int16_t* x) {
+    VI a;
+    asm volatile(
+        "vpbroadcastd %[x], %[a]\n\t"
+        "vpmaddwd %[a], %[w0], %[c0]\n\t"
+        "vpmaddwd %[a], %[w1], %[c1]"
+        : [c0] "=&x"(c0), [c1] "=&x"(c1), [a] "=&x"(a)
+        : [w0] "x"(w0), [w1] "x"(w1), [x] "m"(*(const int32_t*)x));
+}
 
 // What products of packed matrices need.
 static inline void istore(void* p, VI a) { _mm256_storeu_si256((__m256i*)p, a); }
@@ -91,6 +101,9 @@ static inline VI imultiply32(VI a, VI b) { return _mm256_mullo_epi32(a, b); }
 // The upper half of every 64 bits in the lower one.
 static inline VI ishr64(VI a) { return _mm256_srli_epi64(a, 32); }
 static inline VF ibits(VI a) { return _mm256_castsi256_ps(a); }
+// 2 s + 1 of the lowest half byte s of every lane, and of the one above it, which is multiplied where it is.
+static inline VF vodd(VI codes) { return vfma(ifloat(iand(codes, iset32(15))), vset(2), vset(1)); }
+static inline VF voddNext(VI codes) { return vfma(ifloat(iand(codes, iset32(0xf0))), vset(0.125f), vset(1)); }
 // W bytes as lanes, without a sign and with one.
 static inline VI ibytes(const uint8_t* p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)p)); }
 static inline VI isigned(const uint8_t* p) { return _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i*)p)); }

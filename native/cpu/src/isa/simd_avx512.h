@@ -83,6 +83,21 @@ static inline void itile(VI& c0, VI& c1, VI w0, VI w1, const int16_t* x) {
 #endif
 #endif
 }
+// The first step: c0 and c1 are its products.
+static inline void itileStart(VI& c0, VI& c1, VI w0, VI w1, const int16_t* x) {
+#ifdef STRATA_MODEL
+    c0 = c1 = izero();
+    itile(c0, c1, w0, w1, x);
+#else
+    VI a;
+    asm volatile(
+        "vpbroadcastd %[x], %[a]\n\t"
+        "vpmaddwd %[a], %[w0], %[c0]\n\t"
+        "vpmaddwd %[a], %[w1], %[c1]"
+        : [c0] "=&v"(c0), [c1] "=&v"(c1), [a] "=&v"(a)
+        : [w0] "v"(w0), [w1] "v"(w1), [x] "m"(*(const int32_t*)x));
+#endif
+}
 
 // What products of packed matrices need.
 static inline void istore(void* p, VI a) { _mm512_storeu_si512(p, a); }
@@ -102,6 +117,11 @@ static inline VI imultiply32(VI a, VI b) { return _mm512_mullo_epi32(a, b); }
 // The upper half of every 64 bits in the lower one.
 static inline VI ishr64(VI a) { return _mm512_srli_epi64(a, 32); }
 static inline VF ibits(VI a) { return _mm512_castsi512_ps(a); }
+// 2 s + 1 of the lowest half byte s of every lane, and of the one above it: a permutation looks at 4 bits alone.
+static inline VF vodd(VI codes) {
+    return _mm512_permutexvar_ps(codes, _mm512_setr_ps(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31));
+}
+static inline VF voddNext(VI codes) { return vodd(ishr32(codes, 4)); }
 // W bytes as lanes, without a sign and with one.
 static inline VI ibytes(const uint8_t* p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)p)); }
 static inline VI isigned(const uint8_t* p) { return _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i*)p)); }
