@@ -13,20 +13,25 @@
 //   FACTORS_E8     [8 blocks][lanes] bytes as MXFP4 has them
 //   FACTORS_UE4M3  [8 blocks][2 halves][lanes] bytes as NVFP4 has them, those that stand for 0 being 0
 //   FACTORS_HALF64 [4][lanes] float16, of 64 inputs
+//   FACTORS_HALF32 [8 blocks][lanes] float16
 //   FACTORS_ODD32  [lanes] float16, [lanes] words of 8 half bytes s, one a block: factor * unit * (2 s + 1)
 //   FACTORS_ODD16  the same with two words a lane, a byte a block: its first half has the low half byte
 //   FACTORS_SIGNED [lanes] float16, [8 blocks][lanes] signed bytes s: factor * unit * s
+//   FACTORS_MINIMA [lanes] float16, [8 blocks][lanes] bytes s: factor * unit * s; behind them the same for what is to be subtracted from weights
 #pragma once
 #include "types.h"
 
 namespace strata {
 
-enum Factors : int { FACTORS_E8, FACTORS_UE4M3, FACTORS_HALF64, FACTORS_ODD32, FACTORS_ODD16, FACTORS_SIGNED };
+enum Factors : int { FACTORS_E8, FACTORS_UE4M3, FACTORS_HALF64, FACTORS_ODD32, FACTORS_ODD16, FACTORS_SIGNED, FACTORS_HALF32, FACTORS_MINIMA };
 
 // name, bits a code, factors, unit of the factors, values of the codes
 #define STRATA_PACKED(X)                              \
     X(MXFP4, 4, FACTORS_E8, 1.0f, VALUES_FP4)          \
     X(NVFP4, 4, FACTORS_UE4M3, 1.0f, VALUES_FP4)       \
+    X(Q4_0, 4, FACTORS_HALF32, 1.0f, VALUES_Q4_0)      \
+    X(Q4_K, 4, FACTORS_MINIMA, 1.0f, VALUES_PLAIN)     \
+    X(IQ4_NL, 4, FACTORS_HALF32, 1.0f, VALUES_IQ4)     \
     X(IQ4_XS, 4, FACTORS_SIGNED, 1.0f, VALUES_IQ4)     \
     X(Q2_0, 2, FACTORS_HALF64, 1.0f, VALUES_Q2)        \
     X(IQ2_XXS, 3, FACTORS_ODD32, 0.125f, VALUES_GRID2) \
@@ -52,10 +57,12 @@ constexpr int factorBytes(Factors factors) {
     switch (factors) {
         case FACTORS_E8:
         case FACTORS_HALF64: return 8;
-        case FACTORS_UE4M3: return 16;
+        case FACTORS_UE4M3:
+        case FACTORS_HALF32: return 16;
         case FACTORS_ODD32: return 6;
         case FACTORS_ODD16:
         case FACTORS_SIGNED: return 10;
+        case FACTORS_MINIMA: return 20;
     }
     return 0;
 }

@@ -73,6 +73,8 @@ extern const uint32_t GRID_IQ3XXS[256];
 extern const uint32_t GRID_IQ3S[512];
 extern const uint64_t GRID_IQ1[2048];
 alignas(16) constexpr int8_t VALUES_IQ4[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+alignas(16) constexpr int8_t VALUES_PLAIN[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};  // codes that mean themselves
+alignas(16) constexpr int8_t VALUES_Q4_0[16] = {-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7};
 alignas(16) constexpr int8_t VALUES_FP4[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};  // E2M1 doubled
 // Value of a UE4M3 byte times one half (the E2M1 values are doubled).
 extern float SCALE_UE4M3[256];

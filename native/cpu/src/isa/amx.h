@@ -179,7 +179,7 @@ template <class T>
 static void panelPackedAmx(const uint8_t* w, int64_t rowBytes, int rows, int firstBlock, int blocks, float scale, PanelQ* panel) {
     panel->blocks = blocks;
     panel->halves = T::HALVES;
-    panel->hasMin = false;
+    panel->hasMin = T::HAS_MIN;
     const CodeTable table(T::signedValues());
     for (int g = 0; g < GROUPS; g++) {
         // Groups beyond the last repeat it: their results are never read.
@@ -205,6 +205,7 @@ static void panelPackedAmx(const uint8_t* w, int64_t rowBytes, int rows, int fir
                 }
                 for (int half = 0; half < T::HALVES; half++)
                     vstore(panel->scale + (b * T::HALVES + half) * AMX_WIDTH + g * TILE, vmul(vset(scale), factors.of(b - first, half)));
+                if constexpr (T::HAS_MIN) vstore(panel->min + b * AMX_WIDTH + g * TILE, vmul(vset(scale), factors.minimum(b - first)));
             }
         }
     }

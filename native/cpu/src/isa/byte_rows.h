@@ -34,10 +34,6 @@ static inline __m512i rawNibbles(const uint8_t* a, const uint8_t* b) {
 static inline __m512i lowHalves(__m512i raw) { return _mm512_and_si512(raw, _mm512_set1_epi8(15)); }
 static inline __m512i nibbles64(const uint8_t* a, const uint8_t* b) { return lowHalves(rawNibbles(a, b)); }
 
-// Values of codes that mean themselves, and those of Q4_0.
-alignas(16) static constexpr int8_t VALUES_PLAIN[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-alignas(16) static constexpr int8_t VALUES_Q4_0[16] = {-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7};
-
 static inline __m512i iq4Table64() { return _mm512_broadcast_i32x4(_mm256_castsi256_si128(iq4Table())); }
 static inline __m512i fp4Table64() { return _mm512_broadcast_i32x4(_mm256_castsi256_si128(fp4Table())); }
 

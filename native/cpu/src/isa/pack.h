@@ -28,13 +28,35 @@ struct PackNVFP4 : UnpackNVFP4 {
         }
     }
 };
+template <class T>
+struct PackHalves : T {
+    static inline __m256i codes(const uint8_t* p, int, const Lookup&) { return nibbles(p + 2); }
+    static void factors(const uint8_t* p, uint8_t* at, int lanes, int lane) {
+        for (int b = 0; b < 8; b++) memcpy(at + (b * lanes + lane) * 2, p + b * T::BYTES, 2);
+    }
+};
+using PackQ4_0 = PackHalves<UnpackQ4_0>;
+using PackIQ4_NL = PackHalves<UnpackIQ4_NL>;
+// A float16 factor and the low bytes of 8 words.
+static inline void byteFactors(const uint8_t* factor, __m256i words, uint8_t* at, int lanes, int lane) {
+    alignas(32) int32_t factors[8];
+    _mm256_store_si256((__m256i*)factors, words);
+    memcpy(at + 2 * lane, factor, 2);
+    for (int b = 0; b < 8; b++) at[(2 + b) * lanes + lane] = uint8_t(factors[b]);
+}
+struct PackQ4_K : UnpackQ4_K {
+    static inline __m256i codes(const uint8_t* p, int sub, const Lookup&) { return weights(p, sub); }
+    static void factors(const uint8_t* p, uint8_t* at, int lanes, int lane) {
+        __m256i scales, minima;
+        sixBits(p + 4, &scales, &minima);
+        byteFactors(p, scales, at, lanes, lane);
+        byteFactors(p + 2, minima, at + 10 * lanes, lanes, lane);
+    }
+};
 struct PackIQ4_XS : UnpackIQ4_XS {
     static inline __m256i codes(const uint8_t* p, int sub, const Lookup&) { return nibbles(p + 8 + 16 * sub); }
     static void factors(const uint8_t* p, uint8_t* at, int lanes, int lane) {
-        alignas(32) int32_t factors[8];
-        _mm256_store_si256((__m256i*)factors, blockFactors(p));
-        memcpy(at + 2 * lane, p, 2);
-        for (int b = 0; b < 8; b++) at[(2 + b) * lanes + lane] = uint8_t(factors[b]);
+        byteFactors(p, blockFactors(p), at, lanes, lane);
     }
 };
 struct PackQ2_0 : UnpackQ2_0 {

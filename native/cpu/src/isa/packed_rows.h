@@ -64,6 +64,13 @@ struct RunFactors<FACTORS_HALF64> {
     RunFactors(const uint8_t* run, float) : p(run) {}
     inline VF of(int block, int) { return vloadHalf((const uint16_t*)p + block / 2 * W); }
 };
+template <>
+struct RunFactors<FACTORS_HALF32> {
+    static constexpr bool WHOLE = false;
+    const uint8_t* p;
+    RunFactors(const uint8_t* run, float) : p(run) {}
+    inline VF of(int block, int) { return vloadHalf((const uint16_t*)p + block * W); }
+};
 // One factor for the run.
 struct WholeFactor {
     static constexpr bool WHOLE = true;
@@ -100,11 +107,19 @@ struct RunFactors<FACTORS_SIGNED> : WholeFactor {
     using WholeFactor::WholeFactor;
     inline VF of(int block, int) { return ifloat(isigned(p + block * W)); }
 };
-// The factors themselves.
+template <>
+struct RunFactors<FACTORS_MINIMA> : WholeFactor {
+    WholeFactor least;  // of what is subtracted
+    RunFactors(const uint8_t* run, float unit) : WholeFactor(run, unit), least(run + 10 * W, -unit) {}
+    inline VF of(int block, int) { return ifloat(ibytes(p + block * W)); }
+    inline VF minimum(int block) { return ifloat(ibytes(least.p + block * W)); }
+};
+// The factors themselves, and the minima, negative.
 template <class T>
 struct FullFactors {
     RunFactors<T::FACTORS> factors;
     explicit FullFactors(const uint8_t* run) : factors(run, T::UNIT) {}
+    inline VF minimum(int block) { return vmul(factors.least.whole, factors.minimum(block)); }
     inline VF of(int block, int half) {
         if constexpr (RunFactors<T::FACTORS>::WHOLE) return vmul(factors.whole, factors.of(block, half));
         else return factors.of(block, half);
@@ -130,6 +145,7 @@ struct PackedType {
     static constexpr int BITS = B;
     static constexpr Factors FACTORS = F;
     static constexpr int HALVES = F == FACTORS_UE4M3 || F == FACTORS_ODD16 ? 2 : 1;
+    static constexpr bool HAS_MIN = F == FACTORS_MINIMA;
     static constexpr int FACTOR_BYTES = W * factorBytes(F), BLOCK_BYTES = W * 4 * B;
     // Where the codes of a group begin.
     static inline int64_t codesAt(int64_t rowBytes) { return W * allFactors(rowBytes / (codeBytes(B) + factorBytes(F)), factorBytes(F)); }
@@ -242,9 +258,19 @@ static inline __attribute__((always_inline)) void packedHalf(const Codes<T::BITS
     for (int r = 0; r < R; r++) products[r] = sums[r].value();
 }
 
+// The sums of a run before they are multiplied with its whole factors.
+template <int R>
+struct RunSums {
+    VF products[R], minima[R];
+    RunSums() {
+        STRATA_UNROLL
+        for (int r = 0; r < R; r++) products[r] = minima[r] = vzero();
+    }
+};
+
 template <class T, int R>
 static inline __attribute__((always_inline)) void packedBlock(const Codes<T::BITS>& codes, const StepBytes<T>& values, const Starts<T, R>& starts,
-                                                              RunFactors<T::FACTORS>& factors, const Row* x, int block, int b, VF* sums) {
+                                                              RunFactors<T::FACTORS>& factors, const Row* x, int block, int b, RunSums<R>& sums) {
     VF products[R], second[R];
     packedHalf<T, R, 0>(codes, values, starts, x, block, b, products);
     const VF factor = factors.of(b, 0);
@@ -254,10 +280,15 @@ static inline __attribute__((always_inline)) void packedBlock(const Codes<T::BIT
         packedHalf<T, R, 1>(codes, values, starts, x, block, b, second);
         const VF other = factors.of(b, 1);
         STRATA_UNROLL
-        for (int r = 0; r < R; r++) sums[r] = vfma(vfma(other, second[r], products[r]), vset(x[r].d[block]), sums[r]);
+        for (int r = 0; r < R; r++) sums.products[r] = vfma(vfma(other, second[r], products[r]), vset(x[r].d[block]), sums.products[r]);
     } else {
         STRATA_UNROLL
-        for (int r = 0; r < R; r++) sums[r] = vfma(factor, vmul(products[r], vset(x[r].d[block])), sums[r]);
+        for (int r = 0; r < R; r++) sums.products[r] = vfma(factor, vmul(products[r], vset(x[r].d[block])), sums.products[r]);
+    }
+    if constexpr (T::HAS_MIN) {
+        const VF minimum = factors.minimum(b);
+        STRATA_UNROLL
+        for (int r = 0; r < R; r++) sums.minima[r] = vfma(minimum, vset(x[r].s[block]), sums.minima[r]);
     }
 }
 
@@ -275,17 +306,18 @@ static void dotPackedRows(const uint8_t* w, int64_t rowBytes, int outputs, int i
             prefetchRun(ahead, T::FACTOR_BYTES);
             RunFactors<T::FACTORS> factors(factorsAt, T::UNIT);
             const Starts<T, R> starts(x, first);
-            VF run[R];
+            RunSums<R> run;
             STRATA_UNROLL
-            for (int r = 0; r < R; r++) run[r] = factors.WHOLE ? vzero() : sums[r];
+            for (int r = 0; !factors.WHOLE && r < R; r++) run.products[r] = sums[r];
             for (int b = 0; b < RUN_INPUTS / 32; b++, p += T::BLOCK_BYTES, ahead += T::BLOCK_BYTES) {
                 prefetchRun(ahead, T::BLOCK_BYTES);
                 packedBlock<T, R>(Codes<T::BITS>(p), values, starts, factors, x, first + b, b, run);
             }
             STRATA_UNROLL
             for (int r = 0; r < R; r++) {
-                if constexpr (RunFactors<T::FACTORS>::WHOLE) sums[r] = vfma(factors.whole, run[r], sums[r]);
-                else sums[r] = run[r];
+                if constexpr (RunFactors<T::FACTORS>::WHOLE) sums[r] = vfma(factors.whole, run.products[r], sums[r]);
+                else sums[r] = run.products[r];
+                if constexpr (T::HAS_MIN) sums[r] = vfma(factors.least.whole, run.minima[r], sums[r]);
             }
         }
         for (int r = 0; r < rows; r++) {

@@ -9,7 +9,7 @@ template <class T>
 static void panelPacked(const uint8_t* w, int64_t rowBytes, int rows, int firstBlock, int blocks, float scale, PanelQ* panel) {
     panel->blocks = blocks;
     panel->halves = T::HALVES;
-    panel->hasMin = false;
+    panel->hasMin = T::HAS_MIN;
     const StepBytes<T> values;
     const VI offset = iset16(T::CODED.offset);
     for (int g = 0; g < NR; g += W) {
@@ -32,6 +32,7 @@ static void panelPacked(const uint8_t* w, int64_t rowBytes, int rows, int firstB
                 }
                 for (int half = 0; half < T::HALVES; half++)
                     vstore(panel->scale + (b * T::HALVES + half) * NR + g, vmul(vset(scale), factors.of(b - first, half)));
+                if constexpr (T::HAS_MIN) vstore(panel->min + b * NR + g, vmul(vset(scale), factors.minimum(b - first)));
             }
         }
     }
