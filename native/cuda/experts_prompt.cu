@@ -21,13 +21,10 @@ STRATA_KERNEL(256, count_pairs, const int* ids, int pairs, int* counts) {
     }
 }
 
-// starts[e] = pairs of all experts before e; starts[experts] = all. One block.
-STRATA_KERNEL(1024, place_pairs, const int* counts, int experts, int* starts) {
-    __shared__ int ends[1024];
-    wait_for_previous_kernel();
-    release_next_kernel();
+// The sums of the values of all threads up to this one, by a block of 1024.
+STRATA_INLINE int sum_up_to(int value, int* ends) {
     int e = threadIdx.x;
-    ends[e] = e < experts ? counts[e] : 0;
+    ends[e] = value;
     __syncthreads();
     for (int distance = 1; distance < 1024; distance *= 2) {
         int add = e >= distance ? ends[e - distance] : 0;
@@ -35,11 +32,28 @@ STRATA_KERNEL(1024, place_pairs, const int* counts, int experts, int* starts) {
         ends[e] += add;
         __syncthreads();
     }
+    return ends[e];
+}
+
+// starts[e] = pairs of all experts before e; starts[experts] = all. The same of tiles of `rows` pairs, which know their expert and which of its tiles they
+// are: tiles[i] = expert | tile << 16. One block.
+STRATA_KERNEL(1024, place_pairs, const int* counts, int experts, int rows, int* starts, int* tile_starts, int* tiles) {
+    __shared__ int ends[1024];
+    __shared__ int tile_ends[1024];
+    wait_for_previous_kernel();
+    release_next_kernel();
+    int e = threadIdx.x, count = e < experts ? counts[e] : 0, own = (count + rows - 1) / rows;
+    int end = sum_up_to(count, ends), last = sum_up_to(own, tile_ends);
     if (e < experts) {
-        starts[e + 1] = ends[e];
+        starts[e + 1] = end;
+        tile_starts[e + 1] = last;
     }
     if (e == 0) {
         starts[0] = 0;
+        tile_starts[0] = 0;
+    }
+    for (int i = 0; i < own; i++) {
+        tiles[last - own + i] = e | i << 16;
     }
 }
 

@@ -62,16 +62,6 @@ STRATA_INLINE void produce(const Shared& shared, const Tiles& tiles, const Map* 
     }
 }
 
-// Two values that lie one below the other in the sums of neighbouring lanes, side by side: of the even lanes' tokens in the even lanes.
-STRATA_INLINE void turn(bool even, float& first, float& second) {
-    float other = exchange_xor(even ? second : first, 4);
-    if (even) {
-        second = other;
-    } else {
-        first = other;
-    }
-}
-
 template <int N>
 STRATA_INLINE void consume(const Shared& shared, int group, const Piece& piece, int steps, int& stage, int& parity,
                            const Output& out) {

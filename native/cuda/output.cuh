@@ -55,6 +55,16 @@ STRATA_INLINE void put(const Output& out, long long row, int column, float first
     }
 }
 
+// Two values that lie one below the other in the sums of neighbouring lanes, side by side: of the even lanes' tokens in the even lanes.
+STRATA_INLINE void turn(bool even, float& first, float& second) {
+    float other = exchange_xor(even ? second : first, 4);
+    if (even) {
+        second = other;
+    } else {
+        first = other;
+    }
+}
+
 // Tiles of eight rows of tiles at a time, so that neighbouring blocks share operands in the L2 cache.
 STRATA_INLINE void place(int tile, int row_tiles, int column_tiles, int& row_tile, int& column_tile) {
     const int BAND = 8;

@@ -71,6 +71,11 @@ STRATA_INLINE void e2m1_signs(u32 q, u32* positive, u32* negative) {
     negative[1] = permute_bytes(0x03020100u, 0x0c080604u, inverted >> 16);
 }
 
+// The higher bytes of twice the values as float16, whose lower bytes are zeros.
+STRATA_INLINE void e2m1_halves(u32 q, u32& low, u32& high) {
+    looked_up(q, 0x42403c00u, 0x4a484644u, 0xc2c0bc80u, 0xcac8c6c4u, low, high);
+}
+
 // Eight bytes of a codebook with their signs (bit i of `signs`: element i is negative).
 STRATA_INLINE void signed_bytes(u32 low, u32 high, u32 signs, float* v) {
 #pragma unroll
@@ -276,11 +281,17 @@ struct TypeNvfp4 : FromBytes<TypeNvfp4> {
     static const int BIAS = 128;
     STRATA_INLINE_MEMBER int first(int quarter) { return 16 * (quarter >> 1) + 4 * (quarter & 1); }
     STRATA_INLINE_MEMBER int second(int quarter) { return 16 * (quarter >> 1) + 4 * (quarter & 1) + 8; }
-    STRATA_INLINE_MEMBER Scale bytes(const u8* row, int group, int quarter, u32& low, u32& high) {
+    STRATA_INLINE_MEMBER Scale nibbles(const u8* row, int group, int quarter, u32& word) {
         const u8* b = row + (long long)36 * (group >> 1);
         int sub = 2 * (group & 1) + (quarter >> 1);
-        e2m1_values(read_u32(b + 4 + 16 * (group & 1) + 4 * quarter), low, high);
+        word = read_u32(b + 4 + 16 * (group & 1) + 4 * quarter);
         return Scale{0.5f * e4m3_of(read_u32(b) >> (8 * sub) & 127u), 0.0f};  // the values are doubled
+    }
+    STRATA_INLINE_MEMBER Scale bytes(const u8* row, int group, int quarter, u32& low, u32& high) {
+        u32 word;
+        Scale s = nibbles(row, group, quarter, word);
+        e2m1_values(word, low, high);
+        return s;
     }
     // Of the j-th of four groups in a row.
     STRATA_INLINE_MEMBER void signs(const u8* row, int four, int j, int quarter, u32* positive, u32* negative) {

@@ -40,7 +40,7 @@ final class CudaExpertGroups extends LayerGroups {
         this.activations = activations;
         this.out = out;
         this.pairs = input.rows() * routing.used();
-        this.grouping = prompts.grouped(input.rows(), routing.used(), layout.experts(), layer.split())
+        this.grouping = prompts.grouped(layout, input.rows(), routing.used(), layer.split())
                 ? prompts.group(routing, input.rows(), layout.experts())
                 : null;
     }

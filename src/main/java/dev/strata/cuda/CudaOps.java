@@ -75,7 +75,7 @@ final class CudaOps implements Ops, AutoCloseable {
         this.ropes = new RopeTables(device, staging);
         this.samples = new SampleKernels(launcher, scratch, kernels);
         this.nothing = kernels.get("nothing");
-        this.types = new StoredTypes(kernels);
+        this.types = new StoredTypes(kernels, device.sharedMemoryOfABlock());
         this.activations = new Activations(launcher, scratch, kernels);
         DecodeForms forms = new DecodeForms(options);
         this.passes =
@@ -208,7 +208,10 @@ final class CudaOps implements Ops, AutoCloseable {
             }
             return;
         }
-        Ops.super.matmulAll(weights, in.apply(this), outs);
+        products.multiplyAll(weights, in.apply(this), outs);
+        for (Tensor out : outs) {
+            activations.written(out);
+        }
     }
 
     @Override

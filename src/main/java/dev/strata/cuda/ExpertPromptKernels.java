@@ -7,11 +7,11 @@ import dev.strata.format.QuantType;
 
 /** Launches the kernels of experts_prompt.cu, and the products over groups of rows. */
 final class ExpertPromptKernels {
-    /** Up to this many rows an expert, on average, its blob is read anew for every row. */
+    /** Up to this many rows an expert, on average, its blob is read anew for every row, unless it is of a type that short prompts read as stored. */
     private static final int FEW_ROWS = 3;
 
     /**
-     * Up to this many rows the same holds where experts come in several runs. Every run of kernels by pairs has a block for all pairs, most of
+     * Up to this many rows the same holds of all types, and where experts come in several runs. Every run of kernels by pairs has a block for all pairs, most of
      * which find that their expert is in another run; with more rows such runs take longer than the blobs take to cross the link.
      */
     static final int ROWS_BY_PAIR = 16;
@@ -34,6 +34,7 @@ final class ExpertPromptKernels {
     private final Kernel group;
     private final Kernel combine;
     private final TileProducts tiles;
+    private final StoredGroups stored;
 
     ExpertPromptKernels(
             Launcher launcher,
@@ -52,6 +53,7 @@ final class ExpertPromptKernels {
         this.group = kernels.get("group_pairs");
         this.combine = kernels.get("combine_pairs");
         this.tiles = tiles;
+        this.stored = new StoredGroups(launcher, types, options);
     }
 
     /**
@@ -59,11 +61,12 @@ final class ExpertPromptKernels {
      *
      * @param split whether the experts come in several runs
      */
-    boolean grouped(int rows, int used, int experts, boolean split) {
+    boolean grouped(ExpertLayout layout, int rows, int used, boolean split) {
+        long pairs = (long) rows * used;
         return options.precision() == Precision.MIXED
                 && (options.deterministic()
-                        || split && rows > ROWS_BY_PAIR
-                        || (long) rows * used >= (long) FEW_ROWS * experts);
+                        || rows > ROWS_BY_PAIR && (split || stored.suits(layout, pairs))
+                        || pairs >= (long) FEW_ROWS * layout.experts());
     }
 
     /** The sum over no experts. */
@@ -84,7 +87,17 @@ final class ExpertPromptKernels {
                 .integer(pairs)
                 .address(counts)
                 .launch(count, experts, 256);
-        launcher.begin().address(counts).integer(experts).address(starts).launch(place, 1, 1024);
+        int most = StoredGroups.mostTiles(pairs, rows, experts);
+        long tileStarts = scratch.address("first tiles of experts", 4L * (experts + 1));
+        long tileList = scratch.address("tiles of experts", 4L * most);
+        launcher.begin()
+                .address(counts)
+                .integer(experts)
+                .integer(StoredGroups.ROWS)
+                .address(starts)
+                .address(tileStarts)
+                .address(tileList)
+                .launch(place, 1, 1024);
         launcher.begin()
                 .address(routing.ids().address())
                 .integer(pairs)
@@ -93,11 +106,12 @@ final class ExpertPromptKernels {
                 .address(sources)
                 .address(places)
                 .launch(group, experts, 256);
-        return new Grouping(pairs, counts, starts, sources, places);
+        return new Grouping(rows, pairs, counts, starts, tileStarts, tileList, sources, places);
     }
 
     /** Addresses of what {@link #group} made. */
-    record Grouping(int pairs, long counts, long starts, long sources, long places) {}
+    record Grouping(
+            int rows, int pairs, long counts, long starts, long tileStarts, long tiles, long sources, long places) {}
 
     /**
      * The products of experts {@code first .. first + number - 1} with all their rows: float16 results by place, [pairs, hidden].
@@ -110,19 +124,19 @@ final class ExpertPromptKernels {
         int intermediate = layout.intermediate();
         int paddedHidden = Activations.padded(hidden);
         int paddedIntermediate = Activations.padded(intermediate);
+        if (stored.suits(layout, grouping.pairs())) {
+            long values = values(grouping, layout);
+            stored.gateUp(layout, table, grouping, first, number, rounded, values);
+            stored.down(layout, table, grouping, first, number, values, results);
+            return;
+        }
         int gateUpRows = 2 * Math.ceilDiv(intermediate, 8) * 8;
         long gateUpValues = (long) gateUpRows * paddedHidden;
         long downValues = (long) hidden * paddedIntermediate;
         int atOnce = Math.clamp(EXPANDED_BYTES / (2 * Math.max(gateUpValues, downValues)), 1, MOST_EXPERTS_AT_ONCE);
         atOnce = Math.min(atOnce, number);
         long expanded = scratch.address("expanded experts", 2 * Math.max(gateUpValues, downValues) * atOnce);
-        long values = scratch.address("expert values", 2L * grouping.pairs() * paddedIntermediate);
-        if (paddedIntermediate != intermediate) {
-            launcher.begin()
-                    .address(values)
-                    .address(2L * grouping.pairs() * paddedIntermediate / 4)
-                    .launchOver(zero, 2L * grouping.pairs() * paddedIntermediate / 4);
-        }
+        long values = values(grouping, layout);
         long left = rounded;
         long sources = grouping.sources();
         if (tiles.gathers()) {
@@ -199,6 +213,17 @@ final class ExpertPromptKernels {
                     hidden,
                     ProductMode.STORE_F16);
         }
+    }
+
+    /** Room for the gated values of all pairs, zeros behind their columns. */
+    private long values(Grouping grouping, ExpertLayout layout) {
+        int padded = Activations.padded(layout.intermediate());
+        long values = scratch.address("expert values", 2L * grouping.pairs() * padded);
+        if (padded != layout.intermediate()) {
+            long words = 2L * grouping.pairs() * padded / 4;
+            launcher.begin().address(values).address(words).launchOver(zero, words);
+        }
+        return values;
     }
 
     private void expand(

@@ -28,6 +28,7 @@ final class Products {
     private final CudaOptions options;
     private final int multiprocessors;
     private final DecodeProducts decode;
+    private final StoredProducts stored;
 
     Products(
             Launcher launcher,
@@ -49,6 +50,7 @@ final class Products {
         this.options = options;
         this.multiprocessors = multiprocessors;
         this.decode = decode;
+        this.stored = new StoredProducts(launcher, types, options);
     }
 
     /** Tells that {@code out} gets new values by something else. */
@@ -63,11 +65,7 @@ final class Products {
 
     /** out = mode(scale * W in). */
     void multiply(Weight weight, Tensor in, Tensor out, ProductMode mode, float scale, long factors) {
-        if (weight.inputs() != in.columns() || weight.outputs() != out.columns() || in.rows() != out.rows()) {
-            throw new IllegalArgumentException(weight.name() + " is " + weight.outputs() + " x " + weight.inputs()
-                    + "; it cannot turn " + in.rows() + " x " + in.columns() + " into " + out.rows() + " x "
-                    + out.columns());
-        }
+        check(weight, in, out);
         if (in.rows() == 0) {
             return;
         }
@@ -81,6 +79,48 @@ final class Products {
             few(weight, in, out, mode, scale, factors);
         }
         activations.written(out);
+    }
+
+    private static void check(Weight weight, Tensor in, Tensor out) {
+        if (weight.inputs() != in.columns() || weight.outputs() != out.columns() || in.rows() != out.rows()) {
+            throw new IllegalArgumentException(weight.name() + " is " + weight.outputs() + " x " + weight.inputs()
+                    + "; it cannot turn " + in.rows() + " x " + in.columns() + " into " + out.rows() + " x "
+                    + out.columns());
+        }
+    }
+
+    /** outs[i] = weights[i] in; matrices of a type that short prompts read as stored by one launch. */
+    void multiplyAll(Weight[] weights, Tensor in, Tensor[] outs) {
+        int[] which = new int[weights.length];
+        for (int i = 0; i < weights.length; i++) {
+            if (!together(weights[i], in.rows()) || weights.length > StoredProducts.MOST) {
+                multiply(weights[i], in, outs[i], ProductMode.STORE, weights[i].scale(), 0);
+                continue;
+            }
+            check(weights[i], in, outs[i]);
+            int count = ofType(weights, i, which);
+            if (count > 0) {
+                stored.multiply(weights, which, count, activations.rounded(in), in.rows(), outs);
+            }
+        }
+    }
+
+    private boolean together(Weight weight, int rows) {
+        return onTensorCores(rows) && !exact(weight) && stored.suits(weight, rows);
+    }
+
+    /** Finds the matrices of the type of {@code weights[first]}; none when an earlier one has it. */
+    private static int ofType(Weight[] weights, int first, int[] which) {
+        int count = 0;
+        for (int i = 0; i < weights.length; i++) {
+            if (weights[i].type() == weights[first].type()) {
+                if (i < first) {
+                    return 0;
+                }
+                which[count++] = i;
+            }
+        }
+        return count;
     }
 
     /** Routers are stored in float32, and a rounded one sends rows to other experts: their operands are sums of two float16 values. */
@@ -120,13 +160,17 @@ final class Products {
 
     /** The same with rounded activations [rows, padded inputs]. */
     void multiplyRounded(Weight weight, long rounded, int rows, long out, ProductMode mode, float scale, long factors) {
+        if (stored.suits(weight, rows)) {
+            stored.multiply(weight, rounded, rows, out, mode, scale, factors);
+            return;
+        }
         int padded = Activations.padded(weight.inputs());
         int most = (int) Math.max(TILE, EXPANDED_BYTES / (2L * padded) / TILE * TILE);
-        boolean stored = weight.type() == QuantType.F16 && padded == weight.inputs() && weight.address() % 16 == 0;
+        boolean halves = weight.type() == QuantType.F16 && padded == weight.inputs() && weight.address() % 16 == 0;
         for (int first = 0; first < weight.outputs(); first += most) {
             int outputs = Math.min(most, weight.outputs() - first);
             long right;
-            if (stored) {
+            if (halves) {
                 right = weight.address() + first * weight.rowBytes();
             } else {
                 right = scratch.address("expanded weights", 2L * outputs * padded);
@@ -196,16 +240,20 @@ final class Products {
      */
     long swiglu(Weight gate, Weight up, long rounded, int rows) {
         int intermediate = gate.outputs();
-        int outputs = 2 * Math.ceilDiv(intermediate, 8) * 8;
-        int padded = Activations.padded(gate.inputs());
         int columns = Activations.padded(intermediate);
-        long right = scratch.address("expanded weights", 2L * outputs * padded);
-        expand(gate, 0, intermediate, right, 1);
-        expand(up, 0, intermediate, right, 2);
         long hidden = scratch.address("shared expert values", 2L * rows * columns);
         if (columns != intermediate) {
             launcher.begin().address(hidden).address(2L * rows * columns / 4).launchOver(zero, 2L * rows * columns / 4);
         }
+        if (stored.suits(gate, rows) && gate.type() == up.type()) {
+            stored.swiglu(gate, up, rounded, rows, hidden, columns);
+            return hidden;
+        }
+        int outputs = 2 * Math.ceilDiv(intermediate, 8) * 8;
+        int padded = Activations.padded(gate.inputs());
+        long right = scratch.address("expanded weights", 2L * outputs * padded);
+        expand(gate, 0, intermediate, right, 1);
+        expand(up, 0, intermediate, right, 2);
         // The mode writes half as many columns as there are outputs.
         tiles.dense(rounded, right, rows, outputs, padded, hidden, columns, intermediate, ProductMode.SWIGLU_F16, 1, 0);
         return hidden;

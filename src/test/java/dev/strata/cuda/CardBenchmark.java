@@ -18,7 +18,8 @@ import java.util.stream.IntStream;
 
 /**
  * Speed of a made model with every expert on the card: {@code LAYERS EXPERT_TYPE DENSE_TYPE PROMPT CHUNK} for a Qwen3-30B-A3B, for
- * others {@code 0 MODEL - PROMPT CHUNK}, made or from a file. With a chunk of 0 only decode is measured.
+ * others {@code 0 MODEL - PROMPT CHUNK}, made or from a file. With a chunk of 0 only decode is measured, with {@code strata.prompt.lengths} only prompts of
+ * these numbers of tokens, each in one pass.
  */
 public final class CardBenchmark {
     private final Model model;
@@ -54,6 +55,13 @@ public final class CardBenchmark {
                 System.out.printf("loaded in %.1f s%n", (System.nanoTime() - start) / 1e9);
                 MemorySegment logits = arena.allocate(4L * model.config().vocabulary() * 64, 64);
                 CardBenchmark benchmark = new CardBenchmark(model, logits);
+                String lengths = System.getProperty("strata.prompt.lengths", "");
+                if (!lengths.isEmpty()) {
+                    for (String length : lengths.split(",")) {
+                        benchmark.shortPrompt((CudaOps) backend.ops(), Integer.parseInt(length));
+                    }
+                    return;
+                }
                 if (!Boolean.getBoolean("strata.prompt.only")) {
                     benchmark.prompt(1024, chunk);
                     benchmark.decode("decode after 1024", 1024, 1);
@@ -122,6 +130,26 @@ public final class CardBenchmark {
         double seconds = (System.nanoTime() - start) / 1e9;
         System.out.printf(
                 "prompt of %d in chunks of %d: %.1f ms, %.0f tok/s%n", length, chunk, 1e3 * seconds, length / seconds);
+    }
+
+    /** Median of some passes of {@code length} tokens, and where the time of one goes. */
+    private void shortPrompt(CudaOps ops, int length) {
+        double[] times = new double[9];
+        for (int i = 0; i < times.length; i++) {
+            long start = System.nanoTime();
+            pass(0, length, new int[] {length - 1});
+            times[i] = (System.nanoTime() - start) / 1e6;
+        }
+        double[] late = Arrays.copyOfRange(times, 2, times.length);
+        Arrays.sort(late);
+        System.out.printf(
+                "prompt of %d: median %.2f ms, best %.2f, %.0f tok/s%n",
+                length, late[late.length / 2], late[0], 1e3 * length / late[late.length / 2]);
+        try (KernelTimes kernels = ops.time()) {
+            pass(0, length, new int[] {length - 1});
+            System.out.println(kernels.table());
+        }
+        ops.stopTiming();
     }
 
     private void decode(String what, int past, int rows) {

@@ -28,7 +28,12 @@ final class ExpertCases {
         cases.add(experts(QuantType.Q2_0, QuantType.IQ4_NL, 256, 96, 40, true));
         cases.add(experts(QuantType.Q4_K, QuantType.Q6_K, 256, 256, 9, false));
         cases.add(experts(QuantType.BF16, QuantType.BF16, 64, 32, 130, false));
-        cases.add(allRowsToOneExpert());
+        for (QuantType type : List.of(QuantType.NVFP4, QuantType.Q8_0, QuantType.Q4_K)) {
+            cases.add(experts(type, type, 256, 256, 40, true));
+        }
+        for (int rows : new int[] {33, 140}) {
+            cases.add(allRowsToOneExpert(rows));
+        }
         for (int rows : new int[] {1, 5, 65}) {
             cases.add(shared(QuantType.BF16, rows, true));
             cases.add(shared(QuantType.Q8_0, rows, true));
@@ -80,14 +85,14 @@ final class ExpertCases {
         });
     }
 
-    private static OpCase allRowsToOneExpert() {
-        return new OpCase("experts, all rows to one", Kind.PRODUCT, f -> {
+    private static OpCase allRowsToOneExpert(int rows) {
+        return new OpCase("experts, all " + rows + " rows to one", Kind.PRODUCT, f -> {
             ExpertLayout layout = new ExpertLayout(0, 5, 64, 32, QuantType.Q8_0, QuantType.Q8_0, QuantType.Q8_0, false);
             ExpertLayer layer = f.backend().experts(MemoryExperts.random(f, layout, true), 0);
-            Routing routing = f.backend().routing(33, 1);
-            f.setRouting(routing, IntStream.generate(() -> 4).limit(33).toArray(), f.gaussian(33, 0.1, 1));
-            Tensor out = f.output(33, 64);
-            f.ops().experts(layer, f.input(33, 64), routing, out);
+            Routing routing = f.backend().routing(rows, 1);
+            f.setRouting(routing, IntStream.generate(() -> 4).limit(rows).toArray(), f.gaussian(rows, 0.1, 1));
+            Tensor out = f.output(rows, 64);
+            f.ops().experts(layer, f.input(rows, 64), routing, out);
             return new float[][] {f.read(out)};
         });
     }
