@@ -176,12 +176,11 @@ final class PullAhead implements AutoCloseable {
     }
 
     /**
-     * The results of all passes have been waited for: what they guessed last is of no use any more.
+     * The results of all passes have been waited for.
      *
      * @throws RuntimeException what went wrong in one of them
      */
     void settle() {
-        skip();
         guesses.settle();
         RuntimeException failed = failure.getAndSet(null);
         if (failed != null) {

@@ -8,6 +8,7 @@ import dev.strata.decode.PoolFigures;
 import dev.strata.device.Backend;
 import dev.strata.device.Device;
 import dev.strata.device.DeviceException;
+import dev.strata.device.Picks;
 import dev.strata.expert.ArenaLayout;
 import dev.strata.expert.CacheReplay;
 import dev.strata.expert.ExpertArena;
@@ -44,6 +45,8 @@ public final class DecodeBenchmark {
     private final int steps;
     private final double locality;
     private final Set<Integer> hashes = new LinkedHashSet<>();
+    private final MemorySegment settings = MemorySegment.ofArray(new float[] {1, -1, 0});
+    private final MemorySegment results = MemorySegment.ofArray(new float[Picks.COLUMNS]);
     private int lastHash;
 
     /**
@@ -151,38 +154,35 @@ public final class DecodeBenchmark {
         placement.listen(trace::choose, trace::endStep);
         double[] rates = new double[SPEEDS];
         Marks before;
+        Marks after;
+        int[] pages = SingleText.pages(text.length);
+        steps(model, text, 0, warmUp, pages);
+        before = Marks.of(placement);
+        for (int part = 0; part < SPEEDS; part++) {
+            int from = warmUp + steps * part / SPEEDS;
+            int end = warmUp + steps * (part + 1) / SPEEDS;
+            long start = System.nanoTime();
+            steps(model, text, from, end, pages);
+            rates[part] = (end - from) * 1e9 / (System.nanoTime() - start);
+        }
+        after = Marks.of(placement);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment logits = arena.allocate(4L * model.config().vocabulary(), 64);
-            int[] pages = SingleText.pages(text.length);
-            int position = 0;
-            while (position < warmUp) {
-                step(model, text, position++, pages, logits);
-            }
-            before = Marks.of(placement);
-            for (int part = 0; part < SPEEDS; part++) {
-                int end = warmUp + steps * (part + 1) / SPEEDS;
-                int from = position;
-                long start = System.nanoTime();
-                while (position < end) {
-                    step(model, text, position++, pages, logits);
-                }
-                rates[part] = (position - from) * 1e9 / (System.nanoTime() - start);
-            }
+            model.forward(SingleText.batch(text, warmUp + steps, 1, pages), new int[] {0}, logits);
             lastHash = hash(logits, model.config().vocabulary());
             hashes.add(lastHash);
         }
-        return row(placement, arm, bound, before, rates, trace);
+        return row(placement, arm, bound, after.minus(before), rates, trace);
     }
 
     private Map<String, Object> row(
             DevicePlacement placement,
             DecodeArm arm,
             DecodeBound bound,
-            Marks before,
+            Marks all,
             double[] rates,
             RoutingTrace trace) {
         ArenaLayout layout = placement.cache().layout();
-        Marks all = Marks.of(placement).minus(before);
         double[] sorted = rates.clone();
         Arrays.sort(sorted);
         double rate = sorted[SPEEDS / 2];
@@ -241,8 +241,19 @@ public final class DecodeBenchmark {
         }
     }
 
-    private static void step(Model model, int[] text, int position, int[] pages, MemorySegment logits) {
-        model.forward(SingleText.batch(text, position, 1, pages), new int[] {0}, logits);
+    /** As answers are written: no logits leave the card, and where a pass can wait behind another it is begun before that one has ended. */
+    private void steps(Model model, int[] text, int from, int end, int[] pages) {
+        int begun = from;
+        for (int position = from; position < end; position++) {
+            if (!model.foresees()) {
+                model.forwardPicked(SingleText.batch(text, position, 1, pages), settings, results);
+                continue;
+            }
+            while (begun < Math.min(end, position + 2)) {
+                model.beginPicked(SingleText.batch(text, begun++, 1, pages), settings, false);
+            }
+            model.endPicked(1, results);
+        }
     }
 
     private int[] text(int vocabulary, int length) {
