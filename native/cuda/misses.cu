@@ -10,9 +10,9 @@
 // pull_blobs: reads the card's missed blobs once over the link, 16 bytes a thread and load, whatever the number of rows that use them.
 // share_row (one row, all blocks plan for themselves): both of them in one kernel, so that a layer that misses nothing waits for one short kernel.
 // The processor's experts are the first by rank. A missed expert that the host has guessed and is copying to a spare slot of its own (`coming`) counts
-// as a hit there. Behind the pulls the next layer's router is applied to this layer's row, its products in mapped memory, for the host to guess what
-// that layer will miss. Every product carries the guess's number, so that the host sees without a fence which are there. Bytes: the router, 8 an
-// expert over the link.
+// as a hit there. Behind the pulls the routers of the next layer and of the one behind it are applied to this layer's row, their products in mapped
+// memory, for the host to guess what those layers will miss. Every product carries the guess's number, so that the host sees without a fence which are there. Bytes: the
+// routers, 8 an expert over the link.
 // keep_blobs: copies what is kept of them to where it stays.
 // sum_with_answer (few rows): the weighted sum over a row's experts, the processor's rows read where the host wrote them, once its number is there.
 // add_answer: only the processor's rows of that sum, added to a residual that has the others already.
@@ -87,13 +87,13 @@ struct MeetingState {
     u32 unused[5];
 };
 
-// What the host brings for a layer; dev.strata.decode.PullAhead writes it. Valid when both tags are the running guess's. Low half of an entry: the
-// expert, high half: its spare slot. A blob has arrived when the number behind it has, its ticket: `ticket` plus the entry's index.
+// What the host brings for a layer; dev.strata.decode.PullAhead writes it, an entry when it begins with a blob. Valid where both tags are the running guess's. Low half
+// of `what`: the expert, high half: its spare slot. The blob has arrived when the number behind it has, its ticket; those of later entries come later.
 static const int MOST_COMING = 4;
 struct Coming {
-    u32 tag, count, ticket, entries[MOST_COMING], tag_again;
+    u32 tag, what, ticket, tag_again;
 };
-static const int GUESSED_LAYER_BITS = 10, COMING_WORDS = sizeof(Coming) / 4;
+static const int GUESSED_LAYER_BITS = 10, COMING_WORDS = MOST_COMING * sizeof(Coming) / 4;
 
 // A note is an expert's number, and above these bits one more than the number of the spare slot that it was pulled into.
 static const int NOTED_EXPERT_BITS = 16;
@@ -271,9 +271,10 @@ struct ShareRow {
     const float* x;
     const Coming* coming;
     const u32* arrived;
-    const u8* router;
-    u64 router_bytes, *products;
-    int used, most_shared, spares, layer, columns, next_layer, next_experts, parts;
+    // Of the next layer and the one behind it, each guessed by half of the blocks.
+    const u8* routers[2];
+    u64 router_bytes, *products[2];
+    int used, most_shared, spares, layer, columns, next_layer, next_experts[2], parts, blocks;
 };
 
 struct RowPlan {
@@ -297,24 +298,24 @@ STRATA_INLINE void plan_row(const ShareRow& given, RowPlan& plan) {
     u64 address = lane < given.used ? given.table[e] : given.cache, read_at = address;
     warp_barrier();
     const Coming* c = (const Coming*)plan.words;
-    bool out = address - given.cache >= given.cache_bytes, current = plan.guess != 0 && c->tag == plan.guess && c->tag_again == plan.guess;
+    bool out = address - given.cache >= given.cache_bytes;
     int note = e, number = -1;
 #pragma unroll
     for (int i = 0; i < MOST_COMING; i++) {
-        if (out && current && i < (int)c->count && (int)(c->entries[i] & 0xffff) == e) {
+        if (out && plan.guess != 0 && c[i].tag == plan.guess && c[i].tag_again == plan.guess && (int)(c[i].what & 0xffff) == e) {
             number = i;
         }
     }
     if (number >= 0) {
-        u32 place = c->entries[number] >> 16;
+        u32 place = c[number].what >> 16;
         read_at = given.spare + place * given.stride;
         note |= (place + 1) << NOTED_EXPERT_BITS;
         out = false;
     }
-    u32 coming = 0;
+    int last = -1;
 #pragma unroll
     for (int i = 0; i < MOST_COMING; i++) {
-        coming |= votes(number == i) != 0 ? 1u << i : 0;
+        last = votes(number == i) != 0 ? i : last;
     }
     bool reachable = out && address != 0;
     u32 missed = votes(out), reachables = votes(reachable);
@@ -340,8 +341,8 @@ STRATA_INLINE void plan_row(const ShareRow& given, RowPlan& plan) {
         plan.listed = population(takens);
         plan.linked = linked;
         plan.pulling = min(linked, given.spares);
-        plan.awaits = coming != 0;
-        plan.awaited = c->ticket + (coming > 7 ? 3 : coming > 3 ? 2 : coming > 1 ? 1 : 0);
+        plan.awaits = last >= 0;
+        plan.awaited = c[last < 0 ? 0 : last].ticket;
     }
     if (blockIdx.x == 0) {
         if (lane < given.used) {
@@ -395,14 +396,15 @@ static const int GUESS_STEPS = 3;
 template <class T>
 STRATA_INLINE void share_row(const ShareRow& given, RowPlan& plan) {
     int t = threadIdx.x, warp = t >> 5, lane = t & 31, part = warp % given.parts, items = given.columns >> 3;
-    int expert = (blockIdx.x * 16 + warp) / given.parts;
+    int which = (int)blockIdx.x / given.blocks, block = (int)blockIdx.x % given.blocks, experts = given.next_experts[which];
+    int expert = (block * 16 + warp) / given.parts;
     float weights[GUESS_STEPS][8], sum = 0.0f;
     auto item_of = [&](int j) { return lane + 32 * (part + given.parts * j); };
 #pragma unroll
     for (int j = 0; j < GUESS_STEPS; j++) {
         int item = item_of(j);
-        if (expert < given.next_experts && item < items) {
-            Scale s = T::read(given.router + (u64)expert * given.router_bytes, item >> 2, item & 3, given.columns, weights[j]);
+        if (expert < experts && item < items) {
+            Scale s = T::read(given.routers[which] + (u64)expert * given.router_bytes, item >> 2, item & 3, given.columns, weights[j]);
 #pragma unroll
             for (int i = 0; i < 8; i++) {
                 weights[j][i] *= s.scale;
@@ -444,7 +446,7 @@ STRATA_INLINE void share_row(const ShareRow& given, RowPlan& plan) {
 #pragma unroll
     for (int j = 0; j < GUESS_STEPS; j++) {
         int item = item_of(j);
-        if (expert < given.next_experts && item < items) {
+        if (expert < experts && item < items) {
             const float* x = given.x + 32 * (item >> 2);
             Vec4 low = *(const Vec4*)(x + T::first(item & 3)), high = *(const Vec4*)(x + T::second(item & 3));
             sum += low.x * weights[j][0] + low.y * weights[j][1] + low.z * weights[j][2] + low.w * weights[j][3];
@@ -456,13 +458,13 @@ STRATA_INLINE void share_row(const ShareRow& given, RowPlan& plan) {
         plan.partial[warp] = sum;
     }
     __syncthreads();
-    int of_block = 16 / given.parts, mine = blockIdx.x * of_block + t;
-    if (t < of_block && mine < given.next_experts) {
+    int of_block = 16 / given.parts, mine = block * of_block + t;
+    if (t < of_block && mine < experts) {
         float all = 0.0f;
         for (int i = 0; i < given.parts; i++) {
             all += plan.partial[t * given.parts + i];
         }
-        *(volatile u64*)(given.products + mine) = (u64)tag << 32 | bits_of(all);
+        *(volatile u64*)(given.products[which] + mine) = (u64)tag << 32 | bits_of(all);
     }
     if (blockIdx.x == 0 && t == 0 && plan.awaits) {
         while ((int)(load_shared_word(given.arrived) - plan.awaited) < 0) {

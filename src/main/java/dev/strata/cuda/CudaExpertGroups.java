@@ -4,6 +4,7 @@ import dev.strata.device.Buffer;
 import dev.strata.device.MissShare;
 import dev.strata.device.Routing;
 import dev.strata.device.Tensor;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The products of one layer's experts in one pass. */
@@ -88,7 +89,7 @@ final class CudaExpertGroups extends LayerGroups {
     @Override
     public void share(MissShare share) {
         meets = share.meeting() != null;
-        misses.share(share, routing, input, grouping != null, null);
+        misses.share(share, routing, input, grouping != null, List.of());
     }
 
     @Override

@@ -11,6 +11,7 @@ import dev.strata.device.HyperWeights;
 import dev.strata.device.IndexerShape;
 import dev.strata.device.LayerState;
 import dev.strata.device.NgramWeights;
+import dev.strata.device.MissShare;
 import dev.strata.device.NormedRows;
 import dev.strata.device.Ops;
 import dev.strata.device.Residual;
@@ -20,6 +21,7 @@ import dev.strata.device.SharedExpert;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -55,7 +57,7 @@ final class CudaOps implements Ops, AutoCloseable {
     private final ExpertKernels experts;
     private final ExpertPromptKernels expertPrompts;
     private final MissKernels misses;
-    private final Map<Integer, Weight> nextRouters = new HashMap<>();
+    private final Map<Integer, Weight> routersBehind = new HashMap<>();
     private final BlobCopies copies;
 
     CudaOps(
@@ -379,7 +381,17 @@ final class CudaOps implements Ops, AutoCloseable {
 
     @Override
     public void followedBy(ExpertLayer layer, Weight router) {
-        nextRouters.put(((CudaExpertLayer) layer).layer(), router);
+        routersBehind.put(((CudaExpertLayer) layer).layer(), router);
+    }
+
+    private List<Weight> nextRouters(int layer) {
+        List<Weight> next = new ArrayList<>(MissShare.GUESSED_LAYERS);
+        Weight router = routersBehind.get(layer);
+        while (router != null && next.size() < MissShare.GUESSED_LAYERS) {
+            next.add(router);
+            router = routersBehind.get(layer + next.size());
+        }
+        return next;
     }
 
     @Override
@@ -413,7 +425,7 @@ final class CudaOps implements Ops, AutoCloseable {
                 in,
                 routing,
                 into,
-                nextRouters.get(own.layer()),
+                nextRouters(own.layer()),
                 passes.capturing());
         if (placement == null) {
             groups.run(0, layout.experts());

@@ -7,6 +7,7 @@ import dev.strata.device.Routing;
 import dev.strata.device.SharedExpert;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The products of one layer's experts for few rows, all in one run that adds their sum and the shared expert's to the residual. */
@@ -15,7 +16,7 @@ final class FusedExpertGroups extends LayerGroups {
     private final Scratch scratch;
     private final @Nullable SharedExpert shared;
     private final Residual into;
-    private final @Nullable Weight nextRouter;
+    private final List<Weight> nextRouters;
 
     FusedExpertGroups(
             DecodeExperts kernels,
@@ -27,19 +28,19 @@ final class FusedExpertGroups extends LayerGroups {
             Tensor input,
             Routing routing,
             Residual into,
-            @Nullable Weight nextRouter,
+            List<Weight> nextRouters,
             boolean capturing) {
         super(misses, stream, layer, input, routing, capturing);
         this.kernels = kernels;
         this.scratch = scratch;
         this.shared = shared;
         this.into = into;
-        this.nextRouter = nextRouter;
+        this.nextRouters = nextRouters;
     }
 
     @Override
     public void share(MissShare share) {
-        misses.share(share, routing, input, false, nextRouter);
+        misses.share(share, routing, input, false, nextRouters);
     }
 
     @Override

@@ -6,6 +6,7 @@ import dev.strata.device.MissShare;
 import dev.strata.device.Routing;
 import dev.strata.device.Stream;
 import dev.strata.device.Tensor;
+import java.util.List;
 
 /** What the products of one layer's experts read in one pass. */
 abstract sealed class LayerGroups implements ExpertGroups permits CudaExpertGroups, FusedExpertGroups {
@@ -63,6 +64,6 @@ abstract sealed class LayerGroups implements ExpertGroups permits CudaExpertGrou
 
     @Override
     public void share(MissShare share) {
-        misses.share(share, routing, input, false, null);
+        misses.share(share, routing, input, false, List.of());
     }
 }

@@ -54,9 +54,9 @@ final class MissKernels {
      * Splits the routed experts, asks the host for its part and brings the card's missed blobs into spare slots.
      *
      * @param grouped whether rows have been grouped by the router's choice, which has to stay as it is then
-     * @param next the next layer's router where it is applied to guess what that one will need
+     * @param routers those of the next layers, which may be applied to guess what they will need
      */
-    void share(MissShare share, Routing routing, Tensor input, boolean grouped, @Nullable Weight next) {
+    void share(MissShare share, Routing routing, Tensor input, boolean grouped, List<Weight> routers) {
         int pairs = input.rows() * routing.used();
         if (pairs > MissShare.MOST_PAIRS || share.layout().experts() > MissShare.MOST_EXPERTS) {
             throw new IllegalArgumentException(
@@ -65,7 +65,7 @@ final class MissKernels {
                             + MissShare.MOST_EXPERTS);
         }
         if (input.rows() == 1 && !grouped && share.tailSkip() == 0 && share.spares() > 0 && pairs <= MOST_USED) {
-            shareRow(share, routing, input, next);
+            shareRow(share, routing, input, routers);
             return;
         }
         MissShare.Meeting meeting = share.meeting();
@@ -105,25 +105,35 @@ final class MissKernels {
         return (share.layout().blobBytes() + 15) & -16;
     }
 
-    /** Whether the next layer can be guessed from a row. */
-    private boolean guesses(@Nullable Weight router) {
-        return router != null
-                && row.containsKey(router.type())
-                && router.inputs() % 32 == 0
-                && router.inputs() <= WARPS * COLUMNS_OF_A_WARP;
+    /** How many of the next layers can be guessed from a row: all by routers of one kind. */
+    private int guessed(MissShare.@Nullable Guess guess, List<Weight> routers) {
+        int most = guess == null ? 0 : Math.min(guess.layers(), routers.size());
+        int count = 0;
+        while (count < most
+                && row.containsKey(routers.get(count).type())
+                && routers.get(count).type() == routers.getFirst().type()
+                && routers.get(count).inputs() % 32 == 0
+                && routers.get(count).inputs() <= WARPS * COLUMNS_OF_A_WARP) {
+            count++;
+        }
+        return count;
     }
 
-    /** All of it for one row, which may guess what the next layer needs. */
-    private void shareRow(MissShare share, Routing routing, Tensor input, @Nullable Weight next) {
+    /** All of it for one row, which may guess what the next layers need. */
+    private void shareRow(MissShare share, Routing routing, Tensor input, List<Weight> routers) {
         MissShare.Meeting meeting = share.meeting();
         MissShare.Guess guess = share.guess();
-        Weight router = guess != null && guess.nextLayer() > 0 && guesses(next) ? next : null;
-        int experts = router == null ? 0 : router.outputs();
+        int guessed = guessed(guess, routers);
+        int experts = 0;
+        for (Weight router : routers.subList(0, guessed)) {
+            experts = Math.max(experts, router.outputs());
+        }
         int parts = 1;
         while (parts < WARPS
                 && (experts * parts < WARPS * PULLING_BLOCKS || input.columns() > parts * COLUMNS_OF_A_WARP)) {
             parts *= 2;
         }
+        int blocks = Math.max(PULLING_BLOCKS, Math.ceilDiv(experts * parts, WARPS));
         launcher.begin()
                 .address(share.table().address())
                 .address(routing.ids().address())
@@ -139,21 +149,28 @@ final class MissKernels {
                 .address(meeting == null ? 0 : meeting.question().address())
                 .tensor(input)
                 .address(guess == null ? 0 : guess.comingAddress())
-                .address(guess == null ? 0 : guess.arrived().address())
-                .address(router == null ? 0 : router.address())
-                .address(router == null ? 0 : router.rowBytes())
-                .address(guess == null ? 0 : guess.products().address())
-                .integer(routing.used())
+                .address(guess == null ? 0 : guess.arrived().address());
+        for (int i = 0; i < MissShare.GUESSED_LAYERS; i++) {
+            launcher.address(i < guessed ? routers.get(i).address() : 0);
+        }
+        launcher.address(guessed > 0 ? routers.getFirst().rowBytes() : 0);
+        for (int i = 0; i < MissShare.GUESSED_LAYERS; i++) {
+            launcher.address(guess == null ? 0 : guess.products(i));
+        }
+        launcher.integer(routing.used())
                 .integer(meeting == null ? 0 : meeting.mostMisses())
                 .integer(share.spares())
                 .integer(share.layer())
                 .integer(input.columns())
-                .integer(guess == null || router == null ? 0 : guess.nextLayer())
-                .integer(experts)
-                .integer(parts)
+                .integer(guessed > 0 ? share.layer() + 1 : 0);
+        for (int i = 0; i < MissShare.GUESSED_LAYERS; i++) {
+            launcher.integer(i < guessed ? routers.get(i).outputs() : 0);
+        }
+        launcher.integer(parts)
+                .integer(blocks)
                 .launch(
-                        Objects.requireNonNull(row.get(router == null ? QuantType.F32 : router.type())),
-                        Math.max(PULLING_BLOCKS, Math.ceilDiv(experts * parts, WARPS)),
+                        Objects.requireNonNull(row.get(guessed > 0 ? routers.getFirst().type() : QuantType.F32)),
+                        guessed > 1 ? 2 * blocks : blocks,
                         32 * WARPS);
     }
 

@@ -34,13 +34,13 @@ final class PullAhead implements AutoCloseable {
     /** The same where the processor computes a part: a further one would keep the next layer's question and blobs from the link. */
     private static final int BESIDE_MEETINGS = 1;
 
-    /** Records that wait for their copies, by far more than can be under way. */
-    private static final int RECORDS = 16;
+    /** Entries that wait for their copies, by far more than can be under way. */
+    private static final int RECORDS = 64;
 
-    /** A record, and behind it the tickets of its blobs. */
+    /** Copies that may be under way when those for the layer behind the next one begin: a next guess should not have to wait for them. */
+    private static final int EARLY_UNDER_WAY = 2;
+
     private static final long ROOM = 64;
-
-    private static final long TICKETS = MissShare.COMING_BYTES;
 
     private static final int NOTHING = -1;
 
@@ -56,10 +56,11 @@ final class PullAhead implements AutoCloseable {
     private final int firstPlace;
     private final int[] contents;
     private final Buffer products;
-    private final Buffer coming;
+    private final Buffer entries;
     private final Buffer arrived;
     private final Buffer records;
     private final Stream stream;
+    private final Stream told;
     private final Event[] done;
     private final NumberWatch guesses;
     private final List<AutoCloseable> owned;
@@ -67,6 +68,9 @@ final class PullAhead implements AutoCloseable {
     private long found;
     private long foundBefore;
     private int judged;
+    private final int[] numbers;
+    private final int[] counts;
+    private final int[][] coming;
     private final float[] logits;
     private final float[] best;
     private final int[] ranked;
@@ -76,7 +80,6 @@ final class PullAhead implements AutoCloseable {
     private boolean attached;
     private int handled;
     private int tickets;
-    private int recorded;
     private int next;
 
     /**
@@ -99,22 +102,26 @@ final class PullAhead implements AutoCloseable {
         for (int layer = 0; layer < layout.layers(); layer++) {
             experts = Math.max(experts, layout.experts(layer));
         }
+        numbers = new int[layout.layers()];
+        counts = new int[layout.layers()];
+        coming = new int[layout.layers()][MissShare.MOST_COMING];
         logits = new float[experts];
         best = new float[experts];
         ranked = new int[experts];
         done = new Event[UNDER_WAY];
         List<AutoCloseable> made = new ArrayList<>();
         try {
-            products = own(made, device.allocatePinned(8L * experts, "guessed experts"));
+            products = own(made, device.allocatePinned(8L * experts * MissShare.GUESSED_LAYERS, "guessed experts"));
             products.host().fill((byte) 0);
-            records = own(made, device.allocatePinned(RECORDS * ROOM, "experts that are coming"));
-            coming = own(made, device.allocate(MissShare.COMING_BYTES * layout.layers(), "experts that are coming"));
+            records = own(made, device.allocatePinned(RECORDS * MissShare.ENTRY_BYTES, "experts that are coming"));
+            entries = own(made, device.allocate(MissShare.COMING_BYTES * layout.layers(), "experts that are coming"));
             arrived = own(made, device.allocate(ROOM, "experts that are there"));
             stream = own(made, device.newStream("experts ahead"));
+            told = own(made, device.newStream("experts that are coming"));
             for (int i = 0; i < done.length; i++) {
                 done[i] = own(made, device.newEvent());
             }
-            device.fill(coming, 0, coming.bytes(), 0, stream);
+            device.fill(entries, 0, entries.bytes(), 0, stream);
             device.fill(arrived, 0, ROOM, 0, stream);
             stream.synchronize();
             guesses = own(made, new NumberWatch("experts ahead", products.host(), 4, this::guessed));
@@ -138,9 +145,9 @@ final class PullAhead implements AutoCloseable {
     MissShare.Guess guess(int layer, int usedExperts) {
         used = usedExperts;
         return new MissShare.Guess(
-                layer + 1 < layout.layers() ? layer + 1 : 0,
+                Math.min(MissShare.GUESSED_LAYERS, layout.layers() - 1 - layer),
                 products,
-                coming.address() + layer * MissShare.COMING_BYTES,
+                entries.address() + layer * MissShare.COMING_BYTES,
                 arrived);
     }
 
@@ -226,8 +233,11 @@ final class PullAhead implements AutoCloseable {
                 attached = true;
             }
             int layer = tag & ((1 << MissShare.GUESSED_LAYER_BITS) - 1);
-            if (layer < layout.layers() && collect(tag, layout.experts(layer))) {
-                bring(tag, layer, rank(layout.experts(layer)));
+            if (layer < layout.layers()) {
+                bring(tag, 0, layer, tag, limit);
+            }
+            if (limit > EARLY_UNDER_WAY && layer + 1 < layout.layers()) {
+                bring(tag, 1, layer + 1, tag + (1 << MissShare.GUESSED_LAYER_BITS) + 1, EARLY_UNDER_WAY);
             }
         } catch (RuntimeException failed) {
             failure.compareAndSet(null, failed);
@@ -235,8 +245,9 @@ final class PullAhead implements AutoCloseable {
     }
 
     /** Waits for the products of a guess, which come in any order; false when those of another one came. */
-    private boolean collect(int tag, int experts) {
-        MemorySegment all = products.host();
+    private boolean collect(int tag, int behind, int experts) {
+        long half = products.bytes() / MissShare.GUESSED_LAYERS;
+        MemorySegment all = products.host().asSlice(behind * half, half);
         int patience = PATIENCE;
         for (int expert = 0; expert < experts; expert++) {
             long product = (long) PRODUCT.getAcquire(all, 8L * expert);
@@ -273,18 +284,41 @@ final class PullAhead implements AutoCloseable {
         return count;
     }
 
-    private void bring(int tag, int layer, int count) {
-        int free = limit - underWay();
-        int wanted = 0;
-        for (int i = 0; i < count && wanted < free; i++) {
+    /**
+     * Brings what a layer will probably miss and is not coming yet.
+     *
+     * @param behind which of the guessed layers it is
+     * @param number that the layer's entries get
+     * @param most copies that may be under way
+     */
+    private void bring(int tag, int behind, int layer, int number, int most) {
+        int free = most - underWay();
+        if (free <= 0 || !collect(tag, behind, layout.experts(layer))) {
+            return;
+        }
+        if (numbers[layer] != number) {
+            numbers[layer] = number;
+            counts[layer] = 0;
+        }
+        int ranks = rank(layout.experts(layer));
+        int first = counts[layer];
+        for (int i = 0; i < ranks && free > 0 && counts[layer] < MissShare.MOST_COMING; i++) {
             int expert = ranked[i];
-            if (!cache.isResident(layer, expert) && blobs.address(layer, expert) != 0) {
-                ranked[wanted++] = expert;
+            if (!cache.isResident(layer, expert) && blobs.address(layer, expert) != 0 && !isComing(layer, expert)) {
+                coming[layer][counts[layer]++] = expert;
+                free--;
             }
         }
-        if (wanted > 0) {
-            queue(tag, layer, wanted);
+        queue(layer, first);
+    }
+
+    private boolean isComing(int layer, int expert) {
+        for (int i = 0; i < counts[layer]; i++) {
+            if (coming[layer][i] == expert) {
+                return true;
+            }
         }
+        return false;
     }
 
     private int underWay() {
@@ -295,31 +329,33 @@ final class PullAhead implements AutoCloseable {
         return count;
     }
 
-    private void queue(int tag, int layer, int count) {
-        long at = (recorded++ % RECORDS) * ROOM;
-        MemorySegment record = records.host().asSlice(at, ROOM);
-        record.setAtIndex(JAVA_INT, 0, tag);
-        record.setAtIndex(JAVA_INT, 1, count);
-        record.setAtIndex(JAVA_INT, 2, tickets + 1);
-        for (int i = 0; i < count; i++) {
-            int place = (next + i) % contents.length;
-            contents[place] = key(layer, ranked[i]);
-            record.setAtIndex(JAVA_INT, 3 + i, ranked[i] | (firstPlace + place) << 16);
-            record.set(JAVA_INT, TICKETS + 4L * i, tickets + 1 + i);
+    /** Queues the layer's entries from {@code first} on, which are not kept waiting by blobs, then every blob with its ticket behind it. */
+    private void queue(int layer, int first) {
+        int ticket = tickets;
+        int place = next;
+        for (int i = first; i < counts[layer]; i++) {
+            MemorySegment entry = entry(++ticket);
+            entry.setAtIndex(JAVA_INT, 0, numbers[layer]);
+            entry.setAtIndex(JAVA_INT, 1, coming[layer][i] | ((firstPlace + place) << 16));
+            entry.setAtIndex(JAVA_INT, 2, ticket);
+            entry.setAtIndex(JAVA_INT, 3, numbers[layer]);
+            contents[place] = key(layer, coming[layer][i]);
+            place = (place + 1) % contents.length;
+            long at = layer * MissShare.COMING_BYTES + i * MissShare.ENTRY_BYTES;
+            device.copyToDevice(entry, entries, at, told);
         }
-        record.setAtIndex(JAVA_INT, 3 + MissShare.MOST_COMING, tag);
-        device.copyToDevice(record.asSlice(0, TICKETS), coming, layer * MissShare.COMING_BYTES, stream);
-        long stride = layout.maxStride();
-        for (int i = 0; i < count; i++) {
-            MemorySegment blob = blobs.direct(
-                    layer,
-                    ranked[i] * layout.stride(layer),
-                    layout.layout(layer).blobBytes());
-            device.copyToDevice(blob, memory, base + (firstPlace + next) * stride, stream);
-            device.copyToDevice(record.asSlice(TICKETS + 4L * i, 4), arrived, 0, stream);
-            done[tickets++ % UNDER_WAY].record(stream);
+        long bytes = layout.layout(layer).blobBytes();
+        for (int i = first; i < counts[layer]; i++) {
+            MemorySegment blob = blobs.direct(layer, coming[layer][i] * layout.stride(layer), bytes);
+            device.copyToDevice(blob, memory, base + (firstPlace + next) * layout.maxStride(), stream);
+            device.copyToDevice(entry(++tickets).asSlice(8, 4), arrived, 0, stream);
+            done[tickets % UNDER_WAY].record(stream);
             next = (next + 1) % contents.length;
         }
+    }
+
+    private MemorySegment entry(int ticket) {
+        return records.host().asSlice((ticket % RECORDS) * MissShare.ENTRY_BYTES, MissShare.ENTRY_BYTES);
     }
 
     /** Blobs that were brought so far. */
@@ -331,6 +367,7 @@ final class PullAhead implements AutoCloseable {
     public void close() {
         guesses.close();
         stream.synchronize();
+        told.synchronize();
         Closing.all(owned);
     }
 }

@@ -57,26 +57,37 @@ public record MissShare(
     /** Bytes in front of the rows of an answer. */
     public static final long ANSWER_HEADER = 64;
 
-    /** Bytes of what is said of a layer's experts that are coming. */
-    public static final long COMING_BYTES = 32;
+    /** Bytes of what is said of an expert that is coming. */
+    public static final long ENTRY_BYTES = 16;
 
     /** Most experts of a layer that come at once. */
     public static final int MOST_COMING = 4;
 
-    /** Low bits of a guess's number that tell the layer which it is for. */
+    /** Bytes of what is said of a layer's experts that are coming. */
+    public static final long COMING_BYTES = MOST_COMING * ENTRY_BYTES;
+
+    /** Low bits of a guess's number that tell the layer which it is for; those above count guesses. */
     public static final int GUESSED_LAYER_BITS = 10;
 
+    /** Layers that a row guesses: the next one and the one behind it. */
+    public static final int GUESSED_LAYERS = 2;
+
     /**
-     * How the card guesses what the next layer of a step of one row will need, and finds what the host has brought of it.
+     * How the card guesses what the next layers of a step of one row will need, and finds what the host has brought of it.
      *
-     * @param nextLayer 0: nothing is guessed
-     * @param products pinned memory that the card writes: for every expert of the next layer a float32, the product with its router's row, and the int32 number of
-     *     the guess
-     * @param comingAddress device memory of {@value #COMING_BYTES} bytes that say what comes for this layer: int32 number of the guess, how many experts, the ticket of the first,
-     *     {@value #MOST_COMING} times an expert and, 16 bits higher, its spare slot, the number again
+     * @param layers how many are guessed; 0: none
+     * @param products pinned memory that the card writes, for each of {@value #GUESSED_LAYERS} layers the same part: for every expert a float32, the product with its
+     *     router's row, and the int32 number of the guess, which is of the next layer; the layer behind it has the number that the next guess will have
+     * @param comingAddress device memory that says what comes for this layer, {@value #MOST_COMING} times int32 number of the guess, an expert and, 16 bits higher,
+     *     its spare slot, its ticket, the number again
      * @param arrived device memory: int32 ticket of the last blob that came
      */
-    public record Guess(int nextLayer, Buffer products, long comingAddress, Buffer arrived) {}
+    public record Guess(int layers, Buffer products, long comingAddress, Buffer arrived) {
+        /** Where the products of a layer are, 0 being the next one. */
+        public long products(int behind) {
+            return products.address() + behind * products.bytes() / GUESSED_LAYERS;
+        }
+    }
 
     /**
      * Where card and host meet.

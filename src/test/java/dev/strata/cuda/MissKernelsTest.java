@@ -16,6 +16,7 @@ import dev.strata.format.QuantType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** What {@code share_misses} does with the experts that steps may leave out. */
@@ -92,7 +93,7 @@ class MissKernelsTest {
                         null);
                 MissKernels kernels = ((CudaOps) backend.ops()).misses();
                 for (int[] slots : new int[][] {{0, 1}, {2, 0}}) {
-                    kernels.share(share, routing, backend.tensor(1, 32, "rows"), false, null);
+                    kernels.share(share, routing, backend.tensor(1, 32, "rows"), false, List.of());
                     int[] noted = {4 | (slots[0] + 1) << 16, 0, 1 | (slots[1] + 1) << 16};
                     assertArrayEquals(noted, read(backend, notes, 3, host).toArray(ValueLayout.JAVA_INT));
                     long[] planned = read(backend, plan, 10, host).toArray(ValueLayout.JAVA_LONG);
@@ -125,7 +126,7 @@ class MissKernelsTest {
                     Buffer notes = device.allocate(64, "notes");
                     Buffer coming = device.allocate(2 * MissShare.COMING_BYTES, "coming");
                     Buffer arrived = device.allocate(64, "arrived");
-                    Buffer products = device.allocatePinned(64, "products");
+                    Buffer products = device.allocatePinned(96, "products");
                     Buffer spare = device.allocate(5L * bytes, "spare slots")) {
                 for (Buffer zeros : new Buffer[] {state, coming, spare}) {
                     device.fill(zeros, 0, zeros.bytes(), 0, stream);
@@ -150,10 +151,12 @@ class MissKernelsTest {
                 }
                 backend.ops().write(MemorySegment.ofArray(values), row);
                 Weight router = backend.weight(new HostTensor("router", QuantType.F32, 6, 64, weights, 1));
+                Weight behind = backend.weight(
+                        new HostTensor("router", QuantType.F32, 3, 64, weights.asSlice(3 * 64 * 4L, 3 * 64 * 4L), 1));
                 MissKernels kernels = ((CudaOps) backend.ops()).misses();
                 for (int layer : new int[] {0, 1, 1}) {
                     MissShare.Guess guess = new MissShare.Guess(
-                            1 - layer, products, coming.address() + layer * MissShare.COMING_BYTES, arrived);
+                            2 - 2 * layer, products, coming.address() + layer * MissShare.COMING_BYTES, arrived);
                     MissShare share = new MissShare(
                             layer,
                             layout,
@@ -171,7 +174,7 @@ class MissKernelsTest {
                             state,
                             null,
                             guess);
-                    kernels.share(share, routing, row, false, router);
+                    kernels.share(share, routing, row, false, List.of(router, behind));
                     int[] noted = read(backend, notes, 3, host).toArray(ValueLayout.JAVA_INT);
                     if (layer == 0) {
                         int number = 1 << MissShare.GUESSED_LAYER_BITS | 1;
@@ -180,10 +183,15 @@ class MissKernelsTest {
                             for (int i = 0; i < 64; i++) {
                                 sum += values[i] * weights.getAtIndex(ValueLayout.JAVA_FLOAT, 64L * expert + i);
                             }
-                            assertEquals(sum, products.host().getAtIndex(ValueLayout.JAVA_FLOAT, 2 * expert), 1e-3f);
-                            assertEquals(number, products.host().getAtIndex(ValueLayout.JAVA_INT, 2 * expert + 1));
+                            MemorySegment told = products.host();
+                            assertEquals(sum, told.getAtIndex(ValueLayout.JAVA_FLOAT, 2 * expert), 1e-3f);
+                            assertEquals(number, told.getAtIndex(ValueLayout.JAVA_INT, 2 * expert + 1));
+                            if (expert >= 3) {
+                                assertEquals(sum, told.getAtIndex(ValueLayout.JAVA_FLOAT, 2 * expert + 6), 1e-3f);
+                                assertEquals(number, told.getAtIndex(ValueLayout.JAVA_INT, 2 * expert + 7));
+                            }
                         }
-                        int[] record = {number, 2, 7, 5 | 3 << 16, 4 | 4 << 16, 0, 0, number};
+                        int[] record = {number, 5 | 3 << 16, 7, number, number, 4 | 4 << 16, 8, number, 0, 0, 0, 0, 0, 0, 0, 0};
                         MemorySegment.copy(record, 0, host, ValueLayout.JAVA_INT, 0, record.length);
                         device.copyToDevice(
                                 host.asSlice(0, MissShare.COMING_BYTES), coming, MissShare.COMING_BYTES, stream);
@@ -284,7 +292,7 @@ class MissKernelsTest {
                                 routing,
                                 backend.tensor(2, 32, "rows"),
                                 false,
-                                null);
+                                List.of());
                 assertArrayEquals(ids, read(backend, routing.ids(), 6, host).toArray(ValueLayout.JAVA_INT));
                 assertArrayEquals(IDS, read(backend, notes, 6, host).toArray(ValueLayout.JAVA_INT));
                 assertArrayEquals(weights, read(backend, sums.buffer(), 6, host).toArray(ValueLayout.JAVA_FLOAT));

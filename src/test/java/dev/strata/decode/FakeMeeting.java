@@ -16,7 +16,6 @@ final class FakeMeeting {
     private static final long NEXT_SPARE = 16;
     private static final long GUESS = 20;
     private static final long GUESSES = 24;
-    private static final long SECOND_NUMBER = MissShare.COMING_BYTES - 4;
 
     private final MissShare share;
     private final int[] chosen;
@@ -105,21 +104,19 @@ final class FakeMeeting {
         if (guess == null || number == 0) {
             return;
         }
-        MemorySegment coming = at(guess.comingAddress(), MissShare.COMING_BYTES);
-        if ((int) JAVA_INT.varHandle().getAcquire(coming, SECOND_NUMBER) != number
-                || coming.get(JAVA_INT, 0) != number) {
-            return;
-        }
-        for (int i = 0; i < coming.get(JAVA_INT, 4); i++) {
-            int entry = coming.getAtIndex(JAVA_INT, 3 + i);
-            int expert = entry & 0xffff;
+        for (int i = 0; i < MissShare.MOST_COMING; i++) {
+            MemorySegment entry = at(guess.comingAddress() + i * MissShare.ENTRY_BYTES, MissShare.ENTRY_BYTES);
+            if ((int) JAVA_INT.varHandle().getAcquire(entry, 12L) != number || entry.get(JAVA_INT, 0) != number) {
+                continue;
+            }
+            int expert = entry.get(JAVA_INT, 4) & 0xffff;
             long inCache = table.getAtIndex(JAVA_LONG, expert) - share.cacheAddress();
             if (routed[expert] && Long.compareUnsigned(inCache, share.cacheBytes()) >= 0) {
-                int place = entry >>> 16;
+                int place = entry.get(JAVA_INT, 4) >>> 16;
                 routed[expert] = false;
                 pulled[expert] = place + 1;
                 planned.setAtIndex(JAVA_LONG, expert, share.spareAddress() + place * share.spareStride());
-                int ticket = coming.get(JAVA_INT, 8) + i;
+                int ticket = entry.get(JAVA_INT, 8);
                 MemorySegment arrived = at(guess.arrived().address(), 4);
                 while ((int) JAVA_INT.varHandle().getAcquire(arrived, 0L) - ticket < 0) {
                     Thread.onSpinWait();
@@ -132,15 +129,18 @@ final class FakeMeeting {
         MissShare.Guess guess = share.guess();
         MemorySegment state = at(share.state().address(), MissShare.STATE_BYTES);
         int number = 0;
-        if (guess != null && guess.nextLayer() > 0 && rows == 1) {
-            int count = state.get(JAVA_INT, GUESSES) + 1;
-            state.set(JAVA_INT, GUESSES, count);
-            number = count << MissShare.GUESSED_LAYER_BITS | guess.nextLayer();
+        int count = state.get(JAVA_INT, GUESSES) + 1;
+        state.set(JAVA_INT, GUESSES, count);
+        if (guess != null && guess.layers() > 0 && rows == 1) {
+            number = count << MissShare.GUESSED_LAYER_BITS | share.layer() + 1;
             for (int expert = 0; expert < share.layout().experts(); expert++) {
                 int chance = expert;
                 boolean right = Arrays.stream(following).anyMatch(next -> next == chance);
                 int product = Float.floatToIntBits((count * 31 + expert * 17) % 101 + (right ? 70 : 0));
-                JAVA_LONG.varHandle().setRelease(guess.products().host(), 8L * expert, (long) number << 32 | product);
+                for (int i = guess.layers() - 1; i >= 0; i--) {
+                    MemorySegment one = at(guess.products(i) + 8L * expert, 8);
+                    JAVA_LONG.varHandle().setRelease(one, 0L, (long) number << 32 | product);
+                }
             }
         }
         state.set(JAVA_INT, GUESS, number);
