@@ -19,11 +19,11 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Brings experts that the next layer of a step will probably miss, while the layer before it computes. The card applies the next layer's router to a
- * layer's row and writes the products to mapped memory; a thread takes the best experts without a slot and queues copies of their blobs to spare slots of
- * its own, by the card's copy engine, which takes nothing from the kernels. A record of what is coming goes ahead of the blobs: the kernel that shares out
- * the next layer's misses takes them for hits when it finds the record, and for misses when it came too late. Behind every blob goes its ticket, for
- * which the card waits. Guesses change no result.
+ * Brings experts that the next layers of a step will probably miss, while a layer computes. The card applies the routers of the next layer and of the one
+ * behind it to a layer's row and writes the products to mapped memory; a thread takes the best experts without a slot and queues copies of their blobs to
+ * spare slots of its own, by the card's copy engine, which takes nothing from the kernels. Entries that say what is coming go ahead of the blobs: the
+ * kernel that shares out a layer's misses takes experts for hits when it finds their entries, and for misses when those came too late. Behind every blob
+ * goes its ticket, for which the card waits. Guesses change no result.
  */
 final class PullAhead implements AutoCloseable {
     private static final VarHandle PRODUCT = JAVA_LONG.varHandle();
@@ -37,10 +37,7 @@ final class PullAhead implements AutoCloseable {
     /** Entries that wait for their copies, by far more than can be under way. */
     private static final int RECORDS = 64;
 
-    /** Copies that may be under way when those for the layer behind the next one begin: a next guess should not have to wait for them. */
-    private static final int EARLY_UNDER_WAY = 2;
-
-    private static final long ROOM = 64;
+    private static final long TICKET_ROOM = 64;
 
     private static final int NOTHING = -1;
 
@@ -115,14 +112,14 @@ final class PullAhead implements AutoCloseable {
             products.host().fill((byte) 0);
             records = own(made, device.allocatePinned(RECORDS * MissShare.ENTRY_BYTES, "experts that are coming"));
             entries = own(made, device.allocate(MissShare.COMING_BYTES * layout.layers(), "experts that are coming"));
-            arrived = own(made, device.allocate(ROOM, "experts that are there"));
+            arrived = own(made, device.allocate(TICKET_ROOM, "experts that are there"));
             stream = own(made, device.newStream("experts ahead"));
             told = own(made, device.newStream("experts that are coming"));
             for (int i = 0; i < done.length; i++) {
                 done[i] = own(made, device.newEvent());
             }
             device.fill(entries, 0, entries.bytes(), 0, stream);
-            device.fill(arrived, 0, ROOM, 0, stream);
+            device.fill(arrived, 0, TICKET_ROOM, 0, stream);
             stream.synchronize();
             guesses = own(made, new NumberWatch("experts ahead", products.host(), 4, this::guessed));
         } catch (RuntimeException failed) {
@@ -234,10 +231,10 @@ final class PullAhead implements AutoCloseable {
             }
             int layer = tag & ((1 << MissShare.GUESSED_LAYER_BITS) - 1);
             if (layer < layout.layers()) {
-                bring(tag, 0, layer, tag, limit);
+                bring(tag, 0, layer, tag);
             }
-            if (limit > EARLY_UNDER_WAY && layer + 1 < layout.layers()) {
-                bring(tag, 1, layer + 1, tag + (1 << MissShare.GUESSED_LAYER_BITS) + 1, EARLY_UNDER_WAY);
+            if (limit > BESIDE_MEETINGS && layer + 1 < layout.layers()) {
+                bring(tag, 1, layer + 1, tag + (1 << MissShare.GUESSED_LAYER_BITS) + 1);
             }
         } catch (RuntimeException failed) {
             failure.compareAndSet(null, failed);
@@ -289,10 +286,9 @@ final class PullAhead implements AutoCloseable {
      *
      * @param behind which of the guessed layers it is
      * @param number that the layer's entries get
-     * @param most copies that may be under way
      */
-    private void bring(int tag, int behind, int layer, int number, int most) {
-        int free = most - underWay();
+    private void bring(int tag, int behind, int layer, int number) {
+        int free = limit - underWay();
         if (free <= 0 || !collect(tag, behind, layout.experts(layer))) {
             return;
         }
