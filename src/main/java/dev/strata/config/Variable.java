@@ -106,8 +106,8 @@ public enum Variable {
     PREFILL_CPU_SHARE_MAX(
             "STRATA_PREFILL_CPU_SHARE_MAX",
             new Values.Whole(1, 4096),
-            "1024",
-            "passes of a prompt with fewer tokens are shared with the processor"),
+            "2048",
+            "passes of a prompt with fewer tokens are shared with the processor, also such as could stream when they are all of their prompt"),
     PREFILL_RING(
             "STRATA_PREFILL_RING",
             new Values.Whole(2, 65_536),

@@ -49,6 +49,9 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private final boolean timed;
     private final boolean lendsMemory;
     private final int chunk;
+    /** Whether the processor finds every expert in RAM. */
+    private final boolean inMemory;
+
     private final List<AutoCloseable> owned;
     private ChoiceListener listener = (layer, expert) -> {};
     private Runnable stepEnded = () -> {};
@@ -62,6 +65,8 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private boolean streaming;
     private boolean finished;
     private boolean more;
+    /** Whether chunks of the running prompt were streamed, behind which copies run on. */
+    private boolean goesOn;
     private @Nullable Stream lastStream;
     private int passRows;
     private long passBegun;
@@ -95,6 +100,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         owned = parts.owned();
         blobBytes = new long[layout.layers()];
         Arrays.setAll(blobBytes, layer -> layout.layout(layer).blobBytes());
+        inMemory = inMemory();
         complete = new boolean[layout.layers()];
         served = new boolean[layout.layers()];
         refreshTable();
@@ -174,7 +180,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
                 refreshTable();
                 table.flush(stream);
             }
-            if (cache.residents() < layout.totalExperts()) {
+            if (cache.residents() < layout.totalExperts() && !sharesPrompt(rows)) {
                 streamed.startAhead(stream);
             }
         } else if (streamed.borrowed() && (finished || ++smallPasses > loanPatience)) {
@@ -190,7 +196,10 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     @Override
     public void beginPass(int rows, Stream stream) {
         passRows = rows;
-        streaming = rows >= streamFrom && streamed.borrowed() && cache.residents() < layout.totalExperts();
+        streaming = rows >= streamFrom
+                && streamed.borrowed()
+                && cache.residents() < layout.totalExperts()
+                && !sharesPrompt(rows);
         if (streaming) {
             sharing = false;
             shared.leave(stream);
@@ -229,8 +238,28 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         }
     }
 
+    /**
+     * Whether a pass that could stream is shared with the processor instead: one that is all of its prompt, for the copies of chunks that follow one another run on
+     * from each to the next.
+     */
+    private boolean sharesPrompt(int rows) {
+        return prompts != null && inMemory && !more && !goesOn && prompts.helps(rows);
+    }
+
+    private boolean inMemory() {
+        for (int layer = 0; layer < layout.layers(); layer++) {
+            for (int expert = 0; expert < layout.experts(layer); expert++) {
+                if (blobs.hostAddress(layer, expert) == 0) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
     private void giveBack(Stream stream) {
         finished = false;
+        goesOn = false;
         if (timed && scheduler.timing().passes() > 0) {
             LOG.info("{}", scheduler.timing().line());
             blobs.reads().ifPresent(text -> LOG.info("prefill timing: {}", text));
@@ -384,6 +413,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     public void endPass(Stream stream) {
         if (streaming) {
             streamed.end(more, stream);
+            goesOn |= more;
         } else {
             if (prompts != null) {
                 prompts.end(stream);
@@ -434,6 +464,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     @Override
     public void promptFinished() {
         finished = true;
+        goesOn = false;
         if (lastStream != null) {
             scheduler.dropAhead(lastStream);
         }

@@ -117,9 +117,18 @@ final class PromptShare implements AutoCloseable {
         return rows > UsageLog.ROWS && rows < mostRows;
     }
 
+    /** Whether such a pass is faster with it, as far as is known. */
+    boolean helps(int rows) {
+        return takes(rows) && (!gate(rows).decided() || gate(rows).pays());
+    }
+
+    private ShareGate gate(int rows) {
+        return gates[Integer.SIZE - Integer.numberOfLeadingZeros(rows)];
+    }
+
     /** The products of one layer. */
     void products(int layer, ExpertGroups groups) {
-        ShareGate gate = gates[Integer.SIZE - Integer.numberOfLeadingZeros(groups.rows())];
+        ShareGate gate = gate(groups.rows());
         restore(groups.stream());
         if (!gate.decided() || gate.pays()) {
             share(layer, groups, gate);

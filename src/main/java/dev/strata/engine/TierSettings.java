@@ -32,7 +32,7 @@ final class TierSettings {
     private static final int LOAN_PATIENCE = 256;
 
     /** Rows from which on the processor has no part in prompts. */
-    private static final int SHARED_ROWS = 1024;
+    private static final int SHARED_ROWS = 2048;
 
     /** Prompt tokens of a pass that reads experts from files. */
     private static final int ROWS_FROM_FILES = 1024;

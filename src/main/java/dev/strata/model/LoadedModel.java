@@ -136,12 +136,12 @@ final class LoadedModel implements Model {
 
     private void forward(Batch batch, int[] logitRows, MemorySegment logits, Runnable betweenLayers) {
         checkRows(batch);
-        backend.enter(batch.rows());
-        trunk.prepare(batch);
-        boolean whole = head.takesAll(logitRows, batch.rows());
         if (logitRows.length == 0) {
             backend.promptGoesOn();
         }
+        backend.enter(batch.rows());
+        trunk.prepare(batch);
+        boolean whole = head.takesAll(logitRows, batch.rows());
         ops.pass(key(whole, batch.hold()), batch, () -> {
             trunk.forward(batch, null, betweenLayers);
             if (whole) {

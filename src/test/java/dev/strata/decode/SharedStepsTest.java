@@ -78,6 +78,30 @@ class SharedStepsTest {
     }
 
     @Test
+    void aPromptOfOneChunkIsSharedWhereItCouldStream() {
+        SplittableRandom random = new SplittableRandom(8);
+        try (World world = new World(60, 5, 1, 64)) {
+            world.pass.run(40, random);
+            int shared = world.workers.calls();
+            assertTrue(shared > 0, "the processor took no part");
+            assertTrue(world.placement.cache().lent() > 0, "activations of such a prompt lie in the loan");
+            world.placement.promptFinished();
+            for (boolean goesOn : new boolean[] {true, false}) {
+                if (goesOn) {
+                    world.placement.promptGoesOn();
+                }
+                world.pass.run(40, random);
+                assertEquals(shared, world.workers.calls(), "chunks of a longer prompt stream");
+            }
+            world.placement.promptFinished();
+            world.pass.run(40, random);
+            assertTrue(world.workers.calls() > shared);
+            assertEquals(List.of(), world.pass.wrong());
+            assertEquals(List.of(), world.workers.wrong());
+        }
+    }
+
+    @Test
     void whatTheLinkBroughtIsKept() {
         SplittableRandom random = new SplittableRandom(3);
         try (World world = new World(60, 5, 1)) {
@@ -358,6 +382,10 @@ class SharedStepsTest {
         private final FakePass pass;
 
         World(int slots, int pinnedLayers, double linkShare) {
+            this(slots, pinnedLayers, linkShare, 32);
+        }
+
+        World(int slots, int pinnedLayers, double linkShare, int promptRows) {
             ExpertArena arena = ExpertArena.allocate(MODEL);
             ArenaLoader.fill(new PatternSource(MODEL), arena, 2, LoadProgress.NONE, layer -> {});
             source = TieredExpertSource.resident(arena);
@@ -389,7 +417,7 @@ class SharedStepsTest {
                     pinned,
                     ExpertProfile.even(MODEL),
                     settings,
-                    new MissSettings(slots != 6, true, share, true, 32, 0, () -> workers));
+                    new MissSettings(slots != 6, true, share, true, promptRows, 0, () -> workers));
             pass = new FakePass(device, placement, MODEL.layers(), USED, 64);
         }
 
