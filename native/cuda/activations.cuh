@@ -11,6 +11,7 @@
 
 #define STRATA_PLAIN_READS
 #include "types.cuh"
+#include "integers.cuh"
 
 #define STRATA_TYPE_CODE(name, T) CODE_##name,
 enum TypeCode { EACH_STORED_TYPE(STRATA_TYPE_CODE) };
@@ -69,10 +70,6 @@ STRATA_INLINE const u8* brought(const u8* tile, int slot, const u8* from, u64 ro
     return tile + r * slot + ((u64)(from + r * row_bytes) & 15);
 }
 
-// How activations lie in shared memory: as float16; as 16-bit integers, four high bytes and then four low ones; or, for values with SIGNS, as such with all that a lane
-// multiplies with a quarter of a group beside each other, in the order in which nibbles of a word come out of a table: high bytes of elements 0, 8, 1 and 9, then of 2, 10, 3 and
-// 11, then the low bytes of the same.
-enum Form { HALVES, INTEGERS, WOVEN };
 template <class T>
 STRATA_INLINE int form_of() {
     if constexpr (T::BYTES) {
@@ -80,14 +77,6 @@ STRATA_INLINE int form_of() {
     } else {
         return HALVES;
     }
-}
-
-// The power of two by which a row is multiplied whose largest value is `most`, and its inverse.
-STRATA_INLINE void fitting(float most, int form, float& factor, float& inverse) {
-    u32 exponent = bits_of(most) >> 23 & 255u, more = form != HALVES ? 1u : 0u;
-    exponent = exponent < 16 ? 16 : exponent > 253 ? 253 : exponent;
-    factor = float_of((267u + more - exponent) << 23);
-    inverse = float_of((exponent - 13u - more) << 23);
 }
 
 // Four values from column k on, zeros behind the columns.
@@ -134,17 +123,8 @@ STRATA_INLINE bool exact(int type) {
 // Four values of at most 32767 as integers to to[0..3] or, woven, to where they belong in their group (of which this is the four that the lowest three bits of the thread's
 // number say), and (with sums) the sum of what they became over groups of 32 columns.
 STRATA_INLINE void split_four(const float* v, int form, u16* to, bool inside, float* sums, int group) {
-    const float magic = 12582912.0f;  // 1.5 * 2^23: what is added to it lies rounded in its lowest bits
-    float shifted[4], sum = 0.0f;
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        shifted[i] = fminf(v[i], 32767.0f) + magic;
-        sum += shifted[i] - magic;
-    }
-    u32 low = permute_bytes(bits_of(shifted[0]), bits_of(shifted[1]), 0x5140u);
-    u32 high = permute_bytes(bits_of(shifted[2]), bits_of(shifted[3]), 0x5140u);
-    // Bytes of low: low 0, low 1, high 0, high 1.
-    Word2 bytes = {permute_bytes(low, high, 0x7632u), permute_bytes(low, high, 0x5410u)};
+    float sum;
+    Word2 bytes = bytes_of_four(v, sum);
     if (form == WOVEN) {
         int four = threadIdx.x & 7, second = four >> 1 & 1, quarter = (four >> 2) * 2 + (four & 1);
         u32 order = second == 0 ? 0x5140u : 0x3726u;
@@ -195,6 +175,22 @@ STRATA_INLINE void put_four(int form, const float* v, u16* to, bool inside, floa
     } else {
         round_four(v, to, inside, sums, group);
     }
+}
+
+// Starts the copies of a row that the kernel before left as integers; `sums` where they are wanted.
+STRATA_INLINE void bring_integers(const u8* from, int columns, u16* to, float* factors, float* sums, int thread, int threads) {
+    IntegerRow row = integer_row((u8*)from, columns);
+#pragma unroll 1
+    for (int i = 16 * thread; i < 2 * columns; i += 16 * threads) {
+        copy_async_16((u8*)to + i, row.bytes + i);
+    }
+    for (int i = thread; i < columns >> 5; i += threads) {
+        factors[i] = read_fresh(row.factors + i);
+        if (sums != nullptr) {
+            sums[i] = read_fresh(row.sums + i);
+        }
+    }
+    copy_async_commit();
 }
 
 // Room for the sum of squares and the largest value of each of up to 16 warps. (Variables of templates cannot be told to lie beside others, which the emulator asks for.)
@@ -285,11 +281,7 @@ STRATA_INLINE void keep_norm(const float* norm, int columns, Vec4* weights) {
     }
 }
 template <int WARPS>
-STRATA_INLINE void bring_kept(const float* x, const Vec4* weights, bool has_norm, float epsilon, int columns, int form, u16* to,
-                              float* sums, float* inverses, float* factors) {
-    float* found = sums_of_warps();
-    int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-    float v[KEPT][4], squares = 0.0f, most = 0.0f;
+STRATA_INLINE void read_kept(const float* x, int columns, float (*v)[4]) {
 #pragma unroll
     for (int j = 0; j < KEPT; j++) {
         int k = 4 * (threadIdx.x + 32 * WARPS * j);
@@ -301,6 +293,12 @@ STRATA_INLINE void bring_kept(const float* x, const Vec4* weights, bool has_norm
             read_fresh_four(x + k, v[j]);
         }
     }
+}
+template <int WARPS>
+STRATA_INLINE void keep(float (*v)[4], const Vec4* weights, bool has_norm, float epsilon, int columns, int form, u16* to, float* sums, float* inverses, float* factors) {
+    float* found = sums_of_warps();
+    int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    float squares = 0.0f, most = 0.0f;
 #pragma unroll
     for (int j = 0; j < KEPT; j++) {
         if (128 * WARPS * j < columns) {
@@ -348,6 +346,12 @@ STRATA_INLINE void bring_kept(const float* x, const Vec4* weights, bool has_norm
             put_four(form, v[j], to + k, k < columns, sums, k >> 5);
         }
     }
+}
+template <int WARPS>
+STRATA_INLINE void bring_kept(const float* x, const Vec4* weights, bool has_norm, float epsilon, int columns, int form, u16* to, float* sums, float* inverses, float* factors) {
+    float v[KEPT][4];
+    read_kept<WARPS>(x, columns, v);
+    keep<WARPS>(v, weights, has_norm, epsilon, columns, form, to, sums, inverses, factors);
 }
 
 // One row of activations by `each` warps, of which this one is number `part` and keeps HELD fours of values a thread; `most_of` is theirs to tell each other the largest value. All threads

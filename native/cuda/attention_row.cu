@@ -5,6 +5,7 @@
 // the kernel waits for the one that projects. Spans are summed by the block that comes last.
 // Bytes moved: keys and values once, a span's sums out and in.
 #include "attention_rows.cuh"
+#include "integers.cuh"
 
 const int ROW_POSITIONS = 64, MOST_LIVE = 64;  // the host makes fewer spans
 
@@ -267,7 +268,11 @@ STRATA_INLINE void attend_row(RowShared<D>& room, const AttendInputs& given) {
         }
 #pragma unroll
         for (int e = 0; e < 4; e++) {
-            given.out[head * D + d + e] = value[e] * room.factors[r] * (inputs.gated ? sigmoid(gate[e]) : 1.0f);
+            value[e] *= room.factors[r] * (inputs.gated ? sigmoid(gate[e]) : 1.0f);
+            given.out[head * D + d + e] = value[e];
+        }
+        if (given.integers != nullptr) {
+            put_integers(integer_row(given.integers, given.heads * D), (int)head * D + d, value);
         }
     }
 }

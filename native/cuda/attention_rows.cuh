@@ -559,6 +559,7 @@ struct AttendInputs {
     float* out;
     float* parts;
     float* part_sums;
+    u8* integers;
 };
 
 template <int D, int FORMAT>

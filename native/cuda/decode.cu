@@ -82,6 +82,7 @@ STRATA_RESIDENT_KERNEL(256, 4, decode_products, const __grid_constant__ Products
 const int READ_EARLY = 2;
 STRATA_KERNEL(256, decode_route, const __grid_constant__ RouteInputs given) {
     __shared__ float partial[8][2];
+    __shared__ ChoiceRoom choice;
     int t = threadIdx.x, row = blockIdx.y, expert = blockIdx.x;
     int columns = given.columns, items = 4 * ((columns + 31) >> 5);
     const float* norm = given.norm;
@@ -159,10 +160,8 @@ STRATA_KERNEL(256, decode_route, const __grid_constant__ RouteInputs given) {
         }
     }
     if (last_of(given.arrivals + row, gridDim.x)) {
-        if (t < 32) {
-            choose_any(logits, given.experts, given.used, given.renormalise, given.scale, given.ids + (long long)row * given.used,
-                       given.weights + (long long)row * given.used);
-        }
+        choose(logits, given.experts, given.used, given.renormalise, given.scale, choice, given.ids + (long long)row * given.used,
+               given.weights + (long long)row * given.used);
     }
 }
 

@@ -87,58 +87,89 @@ STRATA_INLINE void sum_two(float& a, float& b, float (*partial)[2]) {
     }
 }
 
-// The best `used` (at most 32) of up to 32 N logits by one warp, one after the other, the lower index first among equals: softmax over all, or over
-// those that are chosen. The code is kept short: it runs once, and then fetching it takes longer than doing it.
-template <int N>
-STRATA_INLINE void choose(const float* logits, int experts, int used, int renormalise, float scale, int* ids, float* weights) {
-    int lane = threadIdx.x & 31;
-    float logit[N];
-    u32 key[N];
+// What a choice of experts keeps in shared memory: the largest of every group of experts, the candidates, and the chosen ones in their order.
+const int MOST_CHOICES = 512;
+struct ChoiceRoom {
+    u32 largest[32], chosen[32];
+    u32 keys[MOST_CHOICES];
+    int ids[MOST_CHOICES];
+    int count, last;
+};
+
+// The best `used` (at most 32) of up to 512 logits by a block of 256 threads, the lower index first among equals: softmax over all, or over those that are chosen. The experts
+// are taken in up to 32 groups: none below the used-th largest of the groups' largest is among the best, and few are not below it, which are ranked by comparing each with all.
+// The code is kept short: it runs once, and then fetching it takes longer than doing it.
+STRATA_INLINE void choose(const float* logits, int experts, int used, int renormalise, float scale, ChoiceRoom& room, int* ids, float* weights) {
+    int t = threadIdx.x, lane = t & 31, span = experts > 128 ? 8 : experts > 64 ? 4 : experts > 32 ? 2 : 1;
+    u32 key[2], mine = 0;
 #pragma unroll
-    for (int i = 0; i < N; i++) {
-        // Lane l has experts N l to N l + N - 1.
-        logit[i] = N * lane + i < experts ? read_fresh(logits + N * lane + i) : 0.0f;
-    }
-#pragma unroll
-    for (int i = 0; i < N; i++) {
+    for (int i = 0; i < 2; i++) {
         // Ordered as the logits are; zero is nobody's.
-        u32 bits = bits_of(logit[i] + 0.0f);
-        key[i] = N * lane + i >= experts ? 0 : bits >> 31 != 0 ? ~bits : bits | 0x80000000u;
+        int expert = t + 256 * i;
+        u32 bits = bits_of(expert < experts ? read_fresh(logits + expert) + 0.0f : 0.0f);
+        key[i] = expert >= experts ? 0 : bits >> 31 != 0 ? ~bits : bits | 0x80000000u;
+        mine = max(mine, key[i]);
     }
-    u32 kept = 0, first = 0;
-    int kept_id = 0;
 #pragma unroll 1
-    for (int j = 0; j < used; j++) {
-        u32 mine = key[0];
-        int at = 0;
+    for (int distance = 1; distance < span; distance <<= 1) {
+        mine = max(mine, (u32)exchange_xor((int)mine, distance));
+    }
+    if (t < 32 * span && (t & (span - 1)) == 0) {
+        room.largest[t / span] = mine;
+    }
+    if (t == 0) {
+        room.count = 0;
+    }
+    __syncthreads();
+    u32 own = room.largest[lane];
+    int above = 0;
+#pragma unroll 8
+    for (int o = 0; o < 32; o++) {
+        u32 other = room.largest[o];
+        above += other > own || (other == own && o < lane) ? 1 : 0;
+    }
+    u32 least = max((u32)broadcast((int)own, lowest_bit(votes(above == used - 1))), 1u);
 #pragma unroll
-        for (int i = 1; i < N; i++) {
-            at = key[i] > mine ? i : at;
-            mine = max(mine, key[i]);
-        }
-        u32 top = warp_most(mine);
-        first = j == 0 ? top : first;
-        int winner = lowest_bit(votes(mine == top));
-        int id = broadcast(N * lane + at, winner);
-        kept = lane == j ? top : kept;
-        kept_id = lane == j ? id : kept_id;
-#pragma unroll
-        for (int i = 0; i < N; i++) {
-            key[i] = N * lane + i == id ? 0 : key[i];
+    for (int i = 0; i < 2; i++) {
+        if (key[i] >= least) {
+            int place = atomicAdd(&room.count, 1);
+            room.keys[place] = key[i];
+            room.ids[place] = t + 256 * i;
         }
     }
+    __syncthreads();
+    if (t >= 32) {
+        return;
+    }
+    int count = room.count;
+#pragma unroll 1
+    for (int c = lane; c < count; c += 32) {
+        u32 key_of = room.keys[c];
+        int id = room.ids[c], rank = 0;
+#pragma unroll 4
+        for (int o = 0; o < count; o++) {
+            u32 other = room.keys[o];
+            rank += other > key_of || (other == key_of && room.ids[o] < id) ? 1 : 0;
+        }
+        if (rank < used) {
+            room.chosen[rank] = key_of;
+            ids[rank] = id;
+        }
+    }
+    warp_barrier();
     auto logit_of = [](u32 k) { return float_of(k >> 31 != 0 ? k & 0x7fffffffu : ~k); };
-    float best = logit_of(first), score = lane < used ? power_of_two((logit_of(kept) - best) * 1.4426950408889634f) : 0.0f, sum = score;
+    float best = logit_of(room.chosen[0]);
+    auto score_of = [&](float logit) { return power_of_two((logit - best) * 1.4426950408889634f); };
+    float score = lane < used ? score_of(logit_of(room.chosen[lane])) : 0.0f, sum = score;
     if (!renormalise) {
         sum = 0.0f;
-#pragma unroll
-        for (int i = 0; i < N; i++) {
-            sum += N * lane + i < experts ? power_of_two((logit[i] - best) * 1.4426950408889634f) : 0.0f;
+#pragma unroll 1
+        for (int i = lane; i < experts; i += 32) {
+            sum += score_of(read_fresh(logits + i));
         }
     }
     sum = warp_sum(sum);
     if (lane < used) {
-        ids[lane] = kept_id;
         weights[lane] = score * (scale / sum);
     }
 }
@@ -166,17 +197,6 @@ STRATA_INLINE void read_eight_of(int type, const u8* row, int item, int columns,
 #define STRATA_EIGHT(name, T) \
     case CODE_##name: read_eight<T>(row, item, columns, w); break;
         EACH_STORED_TYPE(STRATA_EIGHT)
-    }
-}
-
-// By one warp.
-STRATA_INLINE void choose_any(const float* logits, int experts, int used, int renormalise, float scale, int* ids, float* weights) {
-    if (experts <= 128) {
-        choose<4>(logits, experts, used, renormalise, scale, ids, weights);
-    } else if (experts <= 256) {
-        choose<8>(logits, experts, used, renormalise, scale, ids, weights);
-    } else {
-        choose<16>(logits, experts, used, renormalise, scale, ids, weights);
     }
 }
 

@@ -4,7 +4,7 @@
 // row, 64 rows at a time, and the first of them are on their way before the kernel waits for the projections. The convolution's last rows
 // are a value head's own or shared by all of a key head: those the block that comes last moves on.
 // Bytes moved: the state once in and once out, the inputs of a key head once for each of its value heads.
-#include "strata.cuh"
+#include "integers.cuh"
 
 enum { MOST_ROWS = 8, MOST_VALUES = 256 };
 
@@ -17,6 +17,7 @@ struct DeltaInputs {
     const float* decay;
     const float* time_bias;
     const float* norm;
+    u8* integers;  // where a single row is left as integers too (0: nowhere)
 };
 
 // What is left of a channel's inputs for the next pass: rows move towards the front, so in place is safe.
@@ -235,8 +236,9 @@ STRATA_INLINE void decode_row(const DeltaInputs& given, DeltaRowRoom& room, floa
             before[j] = past[(long long)j * channels];
         }
     }
-    float norm = given.norm[inside], bias = given.time_bias[head], rate = given.decay[head];
-    long long of_head = (long long)first_row * value_heads + head, at = of_head * ROW_SIZE + inside;
+    float bias = given.time_bias[head], rate = given.decay[head], gate[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    Vec4 norm = ((const Vec4*)given.norm)[in_warp];
+    long long of_head = (long long)first_row * value_heads + head, at = of_head * ROW_SIZE + 4 * in_warp;
     wait_for_previous_kernel();
     release_next_kernel();
     if (convolves) {
@@ -244,7 +246,10 @@ STRATA_INLINE void decode_row(const DeltaInputs& given, DeltaRowRoom& room, floa
         float v = silu(taps.x * before[0] + taps.y * before[1] + taps.z * before[2] + taps.w * in);
         (of == 0 ? (float*)room.queries : of == 1 ? (float*)room.keys : room.values)[inside] = v;
     }
-    float gate = t < ROW_SIZE ? read_fresh(given.z + at) : 0.0f, alpha = read_fresh(given.alpha + of_head) + bias, beta = sigmoid(read_fresh(given.beta + of_head));
+    if (t < 32) {
+        read_fresh_four(given.z + at, gate);
+    }
+    float alpha = read_fresh(given.alpha + of_head) + bias, beta = sigmoid(read_fresh(given.beta + of_head));
     float decay = expf(rate * (alpha > 20.0f ? alpha : log1pf(expf(alpha))));
     __syncthreads();
     auto move_on = [&]() {
@@ -300,10 +305,18 @@ STRATA_INLINE void decode_row(const DeltaInputs& given, DeltaRowRoom& room, floa
         }
     }
     __syncthreads();
-    if (t < ROW_SIZE) {
-        float squares = warp_sum(dot(room.answers[in_warp], room.answers[in_warp]));
-        float factor = inverse_root(squares / ROW_SIZE + epsilon);
-        out[at] = ((const float*)room.answers)[t] * factor * norm * (sigmoid_gate ? sigmoid(gate) : silu(gate));
+    if (t < 32) {
+        Vec4 answer = room.answers[t];
+        float factor = inverse_root(warp_sum(dot(answer, answer)) / ROW_SIZE + epsilon), v[4] = {answer.x, answer.y, answer.z, answer.w};
+        const float norms[4] = {norm.x, norm.y, norm.z, norm.w};
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            v[i] *= factor * norms[i] * (sigmoid_gate ? sigmoid(gate[i]) : silu(gate[i]));
+        }
+        *(Vec4*)(out + at) = Vec4{v[0], v[1], v[2], v[3]};
+        if (given.integers != nullptr) {
+            put_integers(integer_row(given.integers, value_heads * ROW_SIZE), head * ROW_SIZE + 4 * t, v);
+        }
     }
     if (!hold && (of == 2 || (convolves && room.before == ratio - 1))) {
         move_on();

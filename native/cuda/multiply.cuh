@@ -79,105 +79,13 @@ struct Bytes {
     }
 };
 
-// The products of four groups in a row, from group 4 `four` on, of rows `low` and `high` with one row of activations: column 2 j is made for the j-th of them, so that
-// a lane ends with the sums of group `quarter`, to which it applies that group's scale. Column 2 j + 1 is for the second half of a group whose halves have scales of
-// their own or, with APART, for `high`'s groups: those that lie `apart` groups further on. end: behind the last group.
-template <class T, bool APART>
-STRATA_INLINE void multiply_four(const u8* low, const u8* high, const u16* x, const float* sums, int four, int end, int apart, float* own) {
-    static_assert(T::EVEN || !APART, "two columns for every group");
-    int quarter = threadIdx.x & 3, column = threadIdx.x >> 2 & 7, at = 4 * four, mine = at + (column >> 1), second = column & 1;
-    static_assert(!T::SIGNS || !APART, "woven activations");
-    bool reads = mine < end && (APART || second == (T::EVEN ? 0 : quarter >> 1));
-    const u16* own_x = x + 32 * (APART && second ? mine + apart : mine);
-    Word2 x0 = {0, 0}, x1 = {0, 0};
-    if (!T::SIGNS && reads) {
-        x0 = *(const Word2*)(own_x + T::first(quarter));
-        x1 = *(const Word2*)(own_x + T::second(quarter));
-    }
-    // Sums with high and low bytes of the activations; of values with SIGNS those of the positive ones, and of the negative ones those to be taken off.
-    int upper[4] = {0, 0, 0, 0}, lower[4] = {0, 0, 0, 0}, less_upper[4] = {0, 0, 0, 0}, less_lower[4] = {0, 0, 0, 0};
-    auto multiply = [&](int j) {
-        u32 a[4];
-        bool here = column >> 1 == j;
-        if constexpr (T::SIGNS) {
-            u32 b[4], positive[2], negative[2];
-            Word4 bytes = {0, 0, 0, 0};
-            if (here && reads) {
-                bytes = *(const Word4*)(own_x + 8 * quarter);
-            }
-            T::signs(low, four, j, quarter, positive, negative);
-            a[0] = positive[0], a[2] = positive[1], b[0] = negative[0], b[2] = negative[1];
-            T::signs(high, four, j, quarter, positive, negative);
-            a[1] = positive[0], a[3] = positive[1], b[1] = negative[0], b[3] = negative[1];
-            multiply_bytes<false, true>(upper, a, bytes.x, bytes.y);
-            multiply_bytes<false, false>(lower, a, bytes.z, bytes.w);
-            multiply_bytes<false, true>(less_upper, b, bytes.x, bytes.y);
-            multiply_bytes<false, false>(less_lower, b, bytes.z, bytes.w);
-        } else {
-            Bytes<T>::of(low, at + j, quarter, a[0], a[2]);
-            Bytes<T>::of(high, APART ? at + j + apart : at + j, quarter, a[1], a[3]);
-            multiply_bytes<Bytes<T>::SIGNED, true>(upper, a, here ? x0.x : 0u, here ? x1.x : 0u);
-            multiply_bytes<Bytes<T>::SIGNED, false>(lower, a, here ? x0.y : 0u, here ? x1.y : 0u);
-        }
-    };
-    if (at + 4 <= end) {
-#pragma unroll
-        for (int j = 0; j < 4; j++) {
-            multiply(j);
-        }
-    } else {
-#pragma unroll 1
-        for (int j = 0; at + j < end; j++) {
-            multiply(j);
-        }
-    }
-    auto sum_of = [&](int i) { return (float)(256 * (upper[i] - less_upper[i]) + (lower[i] - less_lower[i])); };
-    int group = at + quarter, other = APART ? group + apart : group;
-    if (group < end) {
-        const int HIGH = APART ? 3 : 2;
-        float of_low = sum_of(0), of_high = sum_of(HIGH);
-        if constexpr (T::EVEN) {
-            u32 unused;
-            Scale s = Bytes<T>::of(low, group, quarter, unused, unused), t = Bytes<T>::of(high, other, quarter, unused, unused);
-            own[0] += s.scale * of_low;
-            own[1] += t.scale * of_high;
-            if constexpr (T::OFFSET) {
-                own[0] += s.offset * sums[group];
-                own[1] += t.offset * sums[other];
-            }
-        } else {
-            float s[2], t[2];
-            T::halves(low, group, s);
-            T::halves(high, group, t);
-            own[0] += s[0] * of_low + s[1] * sum_of(1);
-            own[1] += t[0] * of_high + t[1] * sum_of(3);
-        }
-    }
-}
-
-// The sums of a group's columns lie with four lanes.
-template <class T>
-STRATA_INLINE float gathered(float own) {
-    own += exchange_xor(own, 1);
-    own += exchange_xor(own, 2);
-    return own * (1.0f / Bytes<T>::TIMES);
-}
-
-// sums[0, 1] += 32 elements a group of row `low` . columns 2q and 2q + 1, sums[2, 3] of row `high`. Groups (or, where four are taken at once, fours of them) first,
-// first + step, ... of those brought, which begin with group `before` of the activations. ONE: only sums of column 0 (of quarter 0) are made. EXACT: whether products are made of bytes.
-template <class T, bool ONE, bool EXACT = Exact<T>::value>
+// sums[0, 1] += 32 elements a group of row `low` . columns 2q and 2q + 1, sums[2, 3] of row `high`. Groups first,
+// first + step, ... of those brought, which begin with group `before` of the activations. ONE: only sums of column 0 (of quarter 0) are made.
+template <class T, bool ONE>
 STRATA_INLINE void multiply_groups(const u8* low, const u8* high, int groups, int columns, Columns c, int before, int first,
                                    int step, float* sums) {
     int quarter = threadIdx.x & 3;
-    if constexpr (EXACT && ONE && T::HEAVY) {
-        float own[2] = {0.0f, 0.0f};
-#pragma unroll 1
-        for (int four = first; 4 * four < groups; four += step) {
-            multiply_four<T, false>(low, high, c.x + 32 * before, T::OFFSET ? c.sums0 + before : nullptr, four, groups, 0, own);
-        }
-        sums[0] += gathered<T>(own[0]);
-        sums[2] += gathered<T>(own[1]);
-    } else if constexpr (EXACT) {
+    if constexpr (Exact<T>::value) {
         static_assert(T::EVEN, "a column for every half");
         float own[4] = {0.0f, 0.0f, 0.0f, 0.0f};
 #pragma unroll 4

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "decode.cuh"
+#include "dot.cuh"
 
 // Starts the copies of `bytes` bytes of `count` stored rows of 16; `per_row` threads a row, of which this thread has number `at` of row `r`.
 STRATA_INLINE void bring_tile(u8* to, int slot, const u8* from, u32 row_bytes, u32 bytes, int count, int r, int at, int per_row) {
@@ -21,24 +22,22 @@ STRATA_INLINE void bring_tile(u8* to, int slot, const u8* from, u32 row_bytes, u
     }
 }
 
-// What a warp, number `part` of `parts`, makes of a tile of 16 rows brought from `from`, or of eight rows (`low`) and eight others (`high`), with one row of activations.
-template <class T>
-STRATA_INLINE void multiply_rows(const u8* low, const u8* high, int columns, const u16* x, const float* sums, int part, int parts, float* result) {
-    multiply_groups<T, true, T::BYTES>(low, high, (columns + 31) >> 5, columns, columns_of(x, 0, sums, 0, 1), 0, part, parts, result);
-}
-template <class T>
-STRATA_INLINE void multiply_tile(const u8* tile, int slot, const u8* from, u64 row_bytes, int columns, const u16* x, const float* sums, int part, int parts,
-                                 float* result) {
-    int row = threadIdx.x >> 2 & 7;
-    multiply_rows<T>(brought(tile, slot, from, row_bytes, row), brought(tile, slot, from, row_bytes, row + 8), columns, x, sums, part, parts, result);
-}
-
-// A warp's sums of one column to shared memory.
-STRATA_INLINE void put_column(float* partial, const float* result) {
-    int lane = threadIdx.x & 31;
-    if ((lane & 3) == 0) {
-        partial[lane >> 2] = result[0];
-        partial[(lane >> 2) + 8] = result[2];
+// What a warp, number `part` of `parts`, makes of a tile of 16 rows with one row of activations, `factor` times, to sums[16]: row r lies at row_of(r).
+template <class T, class R>
+STRATA_INLINE void tile_sums(R row_of, int columns, const u16* x, const float* group_sums, int part, int parts, float factor, float* sums) {
+    int lane = threadIdx.x & 31, groups = (columns + 31) >> 5;
+    if constexpr (T::BYTES) {
+        float value = dot_rows<T, 16>(row_of(lane & 15), groups, x, group_sums, nullptr, part, parts);
+        if (lane < 16) {
+            sums[lane] = value * factor;
+        }
+    } else {
+        float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        multiply_groups<T, true>(row_of(lane >> 2), row_of((lane >> 2) + 8), groups, columns, columns_of(x, 0, group_sums, 0, 1), 0, part, parts, result);
+        if ((lane & 3) == 0) {
+            sums[lane >> 2] = result[0] * factor;
+            sums[(lane >> 2) + 8] = result[2] * factor;
+        }
     }
 }
 

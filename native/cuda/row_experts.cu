@@ -15,7 +15,7 @@ struct Same<T, T> {
 // grid (experts, rows). Up to READ_EARLY * 2048 columns. So few registers that the blocks of 512 experts are all on the card at once.
 const int READ_EARLY = 2;
 template <class T>
-STRATA_INLINE void route(const RouteInputs& given, float (*partial)[2]) {
+STRATA_INLINE void route(const RouteInputs& given, float (*partial)[2], ChoiceRoom& choice) {
     int t = threadIdx.x, columns = given.columns, items = columns >> 3, row = blockIdx.y;
     const float* x = given.x + (long long)row * columns;
     float* logits = given.logits + (long long)row * given.experts;
@@ -62,17 +62,16 @@ STRATA_INLINE void route(const RouteInputs& given, float (*partial)[2]) {
     }
     sum_two(sum, squares, partial);
     float factor = given.norm == nullptr ? 1.0f : inverse_root(squares / columns + given.epsilon);
-    int last = 0;
     if (t == 0) {
         logits[blockIdx.x] = sum * factor * given.router_scale;
-        last = arrive(given.arrivals + row) == (int)gridDim.x - 1;
-        if (last) {
+        choice.last = arrive(given.arrivals + row) == (int)gridDim.x - 1;
+        if (choice.last) {
             given.arrivals[row] = 0;
         }
     }
-    if (t < 32 && broadcast(last, 0) != 0) {
-        choose_any(logits, given.experts, given.used, given.renormalise, given.scale, given.ids + row * given.used,
-                   given.weights + row * given.used);
+    __syncthreads();
+    if (choice.last) {
+        choose(logits, given.experts, given.used, given.renormalise, given.scale, choice, given.ids + row * given.used, given.weights + row * given.used);
     }
     if (blockIdx.x == 0 && given.norm != nullptr) {
 #pragma unroll 1
@@ -99,22 +98,22 @@ struct GateUpRoom {
 // Values of an expert whose rows from `from` on are on their way to `tile`: 16, gate's rows by the first half of the block and up's by the other, or, TOGETHER, eight
 // by all of it, of a tile in which up's rows (from `up` on) lie behind gate's.
 template <class T, bool TOGETHER>
-STRATA_INLINE void gated(const GateUpInputs& given, GateUpRoom& room, const float* x, const u8* tile, int slot, const u8* from, const u8* up, u32 row_bytes,
+STRATA_INLINE void gated(const GateUpInputs& given, GateUpRoom& room, float (*x)[4], const u8* tile, int slot, const u8* from, const u8* up, u32 row_bytes,
                          float gate_scale, float up_scale, int own, float* to) {
     STRATA_DYNAMIC_SHARED(shared);
     float(*partial)[16] = room.partial;
-    int t = threadIdx.x, warp = t >> 5, lane = t & 31, columns = given.columns;
+    int t = threadIdx.x, warp = t >> 5, columns = given.columns;
     const int SHARE = TOGETHER ? 8 : 4, VALUES = TOGETHER ? 8 : 16;
     float* sums = T::OFFSET ? (float*)(shared + given.sums_at) : nullptr;
     Vec4 ones[KEPT];
     keep_norm<8>(nullptr, columns, ones);
-    bring_kept<8>(x, ones, false, 0.0f, columns, form_of<T>(), (u16*)shared, sums, &room.inverse, nullptr);
+    keep<8>(x, ones, false, 0.0f, columns, form_of<T>(), (u16*)shared, sums, &room.inverse, nullptr);
     copy_async_wait<0>();
     __syncthreads();
-    float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    const u8* high = TOGETHER ? brought(tile + 8 * slot, slot, up, row_bytes, lane >> 2) : brought(tile, slot, from, row_bytes, (lane >> 2) + 8);
-    multiply_rows<T>(brought(tile, slot, from, row_bytes, lane >> 2), high, columns, (u16*)shared, sums, warp & (SHARE - 1), SHARE, result);
-    put_column(partial[warp], result);
+    auto row_of = [&](int r) {
+        return TOGETHER && r >= 8 ? brought(tile + 8 * slot, slot, up, row_bytes, r - 8) : brought(tile, slot, from, row_bytes, r);
+    };
+    tile_sums<T>(row_of, columns, (u16*)shared, sums, warp & (SHARE - 1), SHARE, 1.0f, partial[warp]);
     __syncthreads();
     if (t < VALUES && t < own) {
         float gate = 0.0f, upper = 0.0f;
@@ -162,8 +161,12 @@ STRATA_INLINE void gate_up(const GateUpInputs& given, GateUpRoom& room) {
         return;
     }
     float gate_scale = m.gate_scale, up_scale = m.up_scale;
+    // Asked for before the stored rows, behind which it would wait.
+    float kept[KEPT][4];
+    int expert = common ? 0 : read_fresh(given.ids + blockIdx.y);
+    read_kept<8>(x, given.columns, kept);
     if (!common) {
-        u64 base = blobs[read_fresh(given.ids + blockIdx.y)];
+        u64 base = blobs[expert];
         if (base == 0) {
             return;
         }
@@ -177,10 +180,10 @@ STRATA_INLINE void gate_up(const GateUpInputs& given, GateUpRoom& room) {
     copy_async_commit();
     float* to = (common ? given.common_h + (long long)row * m.intermediate : given.h + (long long)blockIdx.y * m.intermediate) + first;
     if (together) {
-        gated<S, true>(given, room, x, shared + given.tile_at, slot, (const u8*)m.gate + (u64)first * row_bytes, (const u8*)m.up + (u64)first * row_bytes,
+        gated<S, true>(given, room, kept, shared + given.tile_at, slot, (const u8*)m.gate + (u64)first * row_bytes, (const u8*)m.up + (u64)first * row_bytes,
                        row_bytes, gate_scale, up_scale, own, to);
     } else {
-        gated<T, false>(given, room, x, tile, slot, (const u8*)from, nullptr, row_bytes, gate_scale, up_scale, own, to);
+        gated<T, false>(given, room, kept, tile, slot, (const u8*)from, nullptr, row_bytes, gate_scale, up_scale, own, to);
     }
     if (common && blockIdx.x == 0 && (ALIKE || (beyond & 1) == 0)) {
         shared_factor(given, x, row, room.of_gate);
@@ -227,20 +230,20 @@ STRATA_INLINE void down(const DownInputs& given, float (*partial)[16], float* mo
     const float* x = common ? given.common_h + (long long)row * m.columns : given.h + (long long)pair * m.columns;
     u16* activations = (u16*)(tile + (common ? given.common_x_at : given.x_at));
     float* sums = (common ? S::OFFSET : T::OFFSET) ? (float*)(tile + (common ? given.common_sums_at : given.sums_at)) : nullptr;
-    float inverse, result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    float inverse;
     bring_activations_of_warps<8 / WARPS>(there, x, m.columns, common ? form_of<S>() : form_of<T>(), activations, sums, part, WARPS, most_of + WARPS * which,
                                inverse);
     copy_async_wait<0>();
     __syncthreads();
+    auto row_of = [&](int r) { return brought(tile, m.slot, from, m.row_bytes, r); };
+    factor *= inverse;
     if (!Same<T, S>::value && common) {
-        multiply_tile<S>(tile, m.slot, from, m.row_bytes, m.columns, activations, sums, part, WARPS, result);
+        tile_sums<S>(row_of, m.columns, activations, sums, part, WARPS, factor, partial[warp]);
     } else if (there) {
-        multiply_tile<T>(tile, m.slot, from, m.row_bytes, m.columns, activations, sums, part, WARPS, result);
+        tile_sums<T>(row_of, m.columns, activations, sums, part, WARPS, factor, partial[warp]);
+    } else if ((t & 31) < 16) {
+        partial[warp][t & 15] = 0.0f;
     }
-    factor = there ? factor * inverse : 0.0f;
-    result[0] *= factor;
-    result[2] *= factor;
-    put_column(partial[warp], result);
     __syncthreads();
     if (makes) {
         float sum = 0.0f;
@@ -290,7 +293,8 @@ STRATA_ROW_EXPERTS(nvfp4_bf16, TypeNvfp4, TypeBf16)
 #define STRATA_ROW_ROUTER(name, T)                                                                \
     STRATA_RESIDENT_KERNEL(256, 4, row_route_##name, const __grid_constant__ RouteInputs given) { \
         __shared__ float partial[8][2];                                                           \
-        route<T>(given, partial);                                                                 \
+        __shared__ ChoiceRoom choice;                                                             \
+        route<T>(given, partial, choice);                                                         \
     }
 STRATA_ROW_ROUTER(f32, TypeF32)
 STRATA_ROW_ROUTER(f16, TypeF16)

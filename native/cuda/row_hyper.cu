@@ -40,9 +40,7 @@ STRATA_INLINE void products_of_streams(const StreamProducts& given, float (*part
                       blockIdx.x == 0 ? given.factors + place : nullptr);
     copy_async_wait<0>();
     __syncthreads();
-    float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    multiply_tile<T>(tile, slot, from, m.row_bytes, columns, (u16*)shared, sums, warp, WARPS, result);
-    put_column(partial[warp], result);
+    tile_sums<T>([&](int r) { return brought(tile, slot, from, m.row_bytes, r); }, columns, (u16*)shared, sums, warp, WARPS, 1.0f, partial[warp]);
     __syncthreads();
     if (t < 16 && t < own) {
         float sum = 0.0f;
@@ -153,9 +151,7 @@ STRATA_INLINE void hyper(const HyperInputs& given, HyperRoom& room) {
     }
     copy_async_wait<0>();
     __syncthreads();
-    float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    multiply_tile<T>(tile, slot, from, given.row_bytes, rank, (u16*)shared, sums, warp % each, each, result);
-    put_column(partial[warp], result);
+    tile_sums<T>([&](int r) { return brought(tile, slot, from, given.row_bytes, r); }, rank, (u16*)shared, sums, warp % each, each, 1.0f, partial[warp]);
     __syncthreads();
     if (t < 16 * streams) {
         float gate = 0.0f;

@@ -5,7 +5,8 @@
 // row_products_some: the same as the first with up to eight rows, [rows][stride] in shared memory.
 #include "row.cuh"
 
-// tile_at: where the two slots of stored rows lie in shared memory, sums_at: sums of the activations' groups (0: none).
+// tile_at: where the two slots of stored rows lie in shared memory, sums_at: sums of the activations' groups (0: none). integers: the row as the kernel before left it
+// (row_product_halves; 0: not).
 struct RowProducts {
     RowMatrix of[4];
     int count, tiles;
@@ -15,6 +16,7 @@ struct RowProducts {
     int columns, slot, sums_at, tile_at;
     const float* factors;
     int streams, rows, stride, unused;
+    const u8* integers;
 };
 
 // Starts the copies of a tile's rows; `per_row` threads a row.
@@ -54,10 +56,8 @@ STRATA_INLINE void products(const RowProducts& given, float (*partial)[16], floa
         float before = makes && m.mode == ADD ? read_fresh(target) : 0.0f;
         copy_async_wait<1>();
         __syncthreads();
-        float result[4] = {0.0f, 0.0f, 0.0f, 0.0f};
         const u8* tile_of = stored + place * 16 * slot;
-        multiply_tile<T>(tile_of, slot, from, m.row_bytes, columns, activations, sums, warp, WARPS, result);
-        put_column(partial[warp], result);
+        tile_sums<T>([&](int r) { return brought(tile_of, slot, from, m.row_bytes, r); }, columns, activations, sums, warp, WARPS, 1.0f, partial[warp]);
         __syncthreads();
         if (makes) {
             float sum = 0.0f;
@@ -73,10 +73,10 @@ STRATA_INLINE void products(const RowProducts& given, float (*partial)[16], floa
 
 // grid (outputs / 8). For types whose groups share a scale.
 template <class T>
-STRATA_INLINE void product_of_halves(const RowProducts& given, float (*partial)[8], float& inverse) {
+STRATA_INLINE void product_of_halves(const RowProducts& given, float (*partial)[8], float* scales, float& inverse) {
     const int WARPS = 16;
     STRATA_DYNAMIC_SHARED(shared);
-    int t = threadIdx.x, warp = t >> 5, lane = t & 31, columns = given.columns, slot = given.slot, half = columns >> 6;
+    int t = threadIdx.x, warp = t >> 5, lane = t & 31, columns = given.columns, slot = given.slot, groups = columns >> 5;
     u16* activations = (u16*)shared;
     float* sums = T::OFFSET ? (float*)(shared + given.sums_at) : nullptr;
     u8* tile = shared + given.tile_at;
@@ -95,18 +95,22 @@ STRATA_INLINE void product_of_halves(const RowProducts& given, float (*partial)[
     float* target = m.out + (long long)stream * m.outputs + first + output;
     float before = makes && (m.mode == ADD || m.mode == INJECT) ? read_fresh(target) : 0.0f;
     float strength = makes && m.mode == INJECT ? read_fresh(given.factors + stream) : 1.0f;
-    bring_kept<WARPS>(given.x, norm, given.norm != nullptr, given.epsilon, columns, form_of<T>(), activations, sums, &inverse, nullptr);
+    if (given.integers != nullptr) {
+        bring_integers(given.integers, columns, activations, scales, sums, t, 32 * WARPS);
+        if (t == 0) {
+            inverse = 1.0f;
+        }
+    } else {
+        bring_kept<WARPS>(given.x, norm, given.norm != nullptr, given.epsilon, columns, form_of<T>(), activations, sums, &inverse, nullptr);
+        for (int i = t; i < groups; i += 32 * WARPS) {
+            scales[i] = 1.0f;
+        }
+    }
     copy_async_wait<0>();
     __syncthreads();
-    const u8* row = brought(tile, slot, from, m.row_bytes, lane >> 2);
-    float parts[2] = {0.0f, 0.0f};
-#pragma unroll 1
-    for (int four = warp; 4 * four < half; four += WARPS) {
-        multiply_four<T, true>(row, row, activations, sums, four, half, half, parts);
-    }
-    float result = gathered<T>(parts[0] + parts[1]);
-    if ((lane & 3) == 0) {
-        partial[warp][lane >> 2] = result;
+    float value = dot_rows<T, 8>(brought(tile, slot, from, m.row_bytes, lane & 7), groups, activations, sums, scales, warp, WARPS);
+    if (lane < 8) {
+        partial[warp][lane] = value;
     }
     __syncthreads();
     if (makes) {
@@ -195,7 +199,8 @@ EACH_STORED_TYPE(STRATA_ROW_PRODUCTS)
     STRATA_RESIDENT_KERNEL(512, 3, row_product_halves_##name, const __grid_constant__ RowProducts given) {     \
         __shared__ float partial[16][8];                                                                       \
         __shared__ float inverse;                                                                              \
-        product_of_halves<T>(given, partial, inverse);                                                         \
+        __shared__ float scales[256];                                                                          \
+        product_of_halves<T>(given, partial, scales, inverse);                                                 \
     }
 STRATA_ROW_HALVES(q8_0, TypeQ8_0)
 STRATA_ROW_HALVES(q4_0, TypeQ4_0)

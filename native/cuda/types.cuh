@@ -97,7 +97,7 @@ STRATA_INLINE void split_bf16(u32 word, float* v) {
     v[1] = float_of(word & 0xffff0000u);
 }
 
-// SIGNS: whether `signs` gives the bytes of positive and of negative values apart, woven. HEAVY: whether making a scale takes more than a conversion. BYTES: whether `bytes` is there; NIBBLES: whether `nibbles` gives the bytes as low and high halves of a word; EVEN: whether all quarters of a group share one scale.
+// SIGNS: whether `signs` gives the bytes of positive and of negative values apart, woven. BYTES: whether `bytes` is there; NIBBLES: whether `nibbles` gives the bytes as low and high halves of a word; EVEN: whether all quarters of a group share one scale.
 // Elements in file order: quarter q holds 8q .. 8q + 7.
 struct InOrder {
     STRATA_INLINE_MEMBER int first(int quarter) { return 8 * quarter; }
@@ -112,7 +112,7 @@ struct InHalves {
 // Reads plain values by way of bytes.
 template <class T>
 struct FromBytes {
-    static const bool BYTES = true, NIBBLES = false, HEAVY = false, SIGNS = false;
+    static const bool BYTES = true, NIBBLES = false, SIGNS = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
         u32 low, high;
         Scale s = T::bytes(row, group, quarter, low, high);
@@ -123,7 +123,7 @@ struct FromBytes {
 
 // Unquantized types have no blocks: a row may end inside a group.
 struct TypeF32 : InOrder {
-    static const bool PLAIN = true, BYTES = false, HEAVY = false, NIBBLES = false, EVEN = false, OFFSET = false;
+    static const bool PLAIN = true, BYTES = false, NIBBLES = false, EVEN = false, OFFSET = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int columns, float* v) {
         int k = 32 * group + 8 * quarter;
         const float* p = (const float*)row + k;
@@ -136,7 +136,7 @@ struct TypeF32 : InOrder {
 };
 
 struct TypeF16 : InOrder {
-    static const bool PLAIN = true, BYTES = false, HEAVY = false, NIBBLES = false, EVEN = false, OFFSET = false;
+    static const bool PLAIN = true, BYTES = false, NIBBLES = false, EVEN = false, OFFSET = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int columns, float* v) {
         int k = 32 * group + 8 * quarter;
         const u8* p = row + 2 * (long long)k;
@@ -156,7 +156,7 @@ struct TypeF16 : InOrder {
 };
 
 struct TypeBf16 : InOrder {
-    static const bool PLAIN = true, BYTES = false, HEAVY = false, NIBBLES = false, EVEN = false, OFFSET = false;
+    static const bool PLAIN = true, BYTES = false, NIBBLES = false, EVEN = false, OFFSET = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int columns, float* v) {
         int k = 32 * group + 8 * quarter;
         const u8* p = row + 2 * (long long)k;
@@ -277,7 +277,7 @@ STRATA_INLINE float e4m3_of(u32 s) {
 
 // 64 elements in 36 bytes: u8 s[4]; q[32]; 16 elements a scale, low nibbles the first 8 of them.
 struct TypeNvfp4 : FromBytes<TypeNvfp4> {
-    static const bool PLAIN = false, HEAVY = true, EVEN = false, OFFSET = false, SIGNS = true;
+    static const bool PLAIN = false, EVEN = false, OFFSET = false, SIGNS = true;
     static const int BIAS = 128;
     STRATA_INLINE_MEMBER int first(int quarter) { return 16 * (quarter >> 1) + 4 * (quarter & 1); }
     STRATA_INLINE_MEMBER int second(int quarter) { return 16 * (quarter >> 1) + 4 * (quarter & 1) + 8; }
@@ -293,9 +293,8 @@ struct TypeNvfp4 : FromBytes<TypeNvfp4> {
         e2m1_values(word, low, high);
         return s;
     }
-    // Of the j-th of four groups in a row.
-    STRATA_INLINE_MEMBER void signs(const u8* row, int four, int j, int quarter, u32* positive, u32* negative) {
-        e2m1_signs(read_u32(row + 72 * four + 4 * quarter + 36 * (j >> 1) + 4 + 16 * (j & 1)), positive, negative);
+    STRATA_INLINE_MEMBER void signs(const u8* row, int group, int quarter, u32* positive, u32* negative) {
+        e2m1_signs(read_u32(row + 36 * (group >> 1) + 4 + 16 * (group & 1) + 4 * quarter), positive, negative);
     }
     STRATA_INLINE_MEMBER void halves(const u8* row, int group, float* scales) {
         u32 both = read_u16(row + (long long)36 * (group >> 1) + 2 * (group & 1));
@@ -322,7 +321,7 @@ STRATA_INLINE Scale k_scale(const u8* b, int j) {
 
 // 256 elements in 144 bytes: f16 d, dmin; s[12]; q[128].
 struct TypeQ4_K : InOrder, FromBytes<TypeQ4_K> {
-    static const bool PLAIN = false, HEAVY = true, EVEN = true, OFFSET = true;
+    static const bool PLAIN = false, EVEN = true, OFFSET = true;
     static const int BIAS = 0;
     STRATA_INLINE_MEMBER Scale bytes(const u8* row, int group, int quarter, u32& low, u32& high) {
         const u8* b = row + (long long)144 * (group >> 3);
@@ -337,7 +336,7 @@ struct TypeQ4_K : InOrder, FromBytes<TypeQ4_K> {
 
 // 256 elements in 176 bytes: f16 d, dmin; s[12]; qh[32]; q[128].
 struct TypeQ5_K : InOrder, FromBytes<TypeQ5_K> {
-    static const bool PLAIN = false, HEAVY = true, EVEN = true, OFFSET = true;
+    static const bool PLAIN = false, EVEN = true, OFFSET = true;
     static const int BIAS = 0;
     STRATA_INLINE_MEMBER Scale bytes(const u8* row, int group, int quarter, u32& low, u32& high) {
         const u8* b = row + (long long)176 * (group >> 3);
@@ -353,7 +352,7 @@ struct TypeQ5_K : InOrder, FromBytes<TypeQ5_K> {
 
 // 256 elements in 210 bytes: ql[128]; qh[64]; i8 sc[16]; f16 d.
 struct TypeQ6_K : InOrder, FromBytes<TypeQ6_K> {
-    static const bool PLAIN = false, HEAVY = true, EVEN = false, OFFSET = false;
+    static const bool PLAIN = false, EVEN = false, OFFSET = false;
     static const int BIAS = 32;
     STRATA_INLINE_MEMBER Scale bytes(const u8* row, int group, int quarter, u32& low, u32& high) {
         const u8* b = row + (long long)210 * (group >> 3);
@@ -379,7 +378,7 @@ struct TypeQ6_K : InOrder, FromBytes<TypeQ6_K> {
 
 // 256 elements in 136 bytes: f16 d; u16 sh; sl[4]; q[128].
 struct TypeIq4Xs : InHalves, FromBytes<TypeIq4Xs> {
-    static const bool PLAIN = false, HEAVY = true, EVEN = true, OFFSET = false;
+    static const bool PLAIN = false, EVEN = true, OFFSET = false;
     static const int BIAS = 128;
     STRATA_INLINE_MEMBER Scale bytes(const u8* row, int group, int quarter, u32& low, u32& high) {
         const u8* b = row + (long long)136 * (group >> 3);
@@ -393,7 +392,7 @@ struct TypeIq4Xs : InHalves, FromBytes<TypeIq4Xs> {
 
 // 64 elements in 18 bytes: f16 d; two bits an element, levels -1, 0, 1, 2.
 struct TypeQ2_0 : InOrder {
-    static const bool PLAIN = false, BYTES = false, HEAVY = false, NIBBLES = false, EVEN = true, OFFSET = false;
+    static const bool PLAIN = false, BYTES = false, NIBBLES = false, EVEN = true, OFFSET = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
         const u8* b = row + (long long)18 * (group >> 1);
         u32 q = read_u16(b + 2 + 8 * (group & 1) + 2 * quarter);
@@ -407,7 +406,7 @@ struct TypeQ2_0 : InOrder {
 
 // 256 elements in 74 bytes: f16 d; u16 q[32]; sc[8].
 struct TypeIq2Xs : InOrder {
-    static const bool PLAIN = false, BYTES = false, HEAVY = false, NIBBLES = false, EVEN = false, OFFSET = false;
+    static const bool PLAIN = false, BYTES = false, NIBBLES = false, EVEN = false, OFFSET = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
         const u8* b = row + (long long)74 * (group >> 3);
         int j = group & 7;
@@ -421,7 +420,7 @@ struct TypeIq2Xs : InOrder {
 
 // 256 elements in 98 bytes: f16 d; q[64]; u32 a[8].
 struct TypeIq3Xxs : InOrder {
-    static const bool PLAIN = false, BYTES = false, HEAVY = false, NIBBLES = false, EVEN = true, OFFSET = false;
+    static const bool PLAIN = false, BYTES = false, NIBBLES = false, EVEN = true, OFFSET = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
         const u8* b = row + (long long)98 * (group >> 3);
         int j = group & 7;
@@ -434,7 +433,7 @@ struct TypeIq3Xxs : InOrder {
 
 // 256 elements in 110 bytes: f16 d; q[64]; qh[8]; sg[32]; sc[4].
 struct TypeIq3S : InOrder {
-    static const bool PLAIN = false, BYTES = false, HEAVY = false, NIBBLES = false, EVEN = true, OFFSET = false;
+    static const bool PLAIN = false, BYTES = false, NIBBLES = false, EVEN = true, OFFSET = false;
     STRATA_INLINE_MEMBER Scale read(const u8* row, int group, int quarter, int, float* v) {
         const u8* b = row + (long long)110 * (group >> 3);
         int j = group & 7;

@@ -85,7 +85,8 @@ final class CudaOps implements Ops, AutoCloseable {
         int processors = device.multiprocessors();
         // Behind what the kernels declare themselves.
         int sharedBytes = device.sharedMemoryOfABlock() - (8 << 10);
-        RowDecode rowDecode = new RowDecode(launcher, kernels, sharedBytes, processors);
+        IntegerRow integers = new IntegerRow(launcher, scratch);
+        RowDecode rowDecode = new RowDecode(launcher, kernels, integers, sharedBytes, processors);
         this.decodeProducts = new DecodeProducts(launcher, kernels, types, forms, rowDecode, sharedBytes);
         this.rowHyper = new RowHyper(launcher, scratch, rowDecode, forms, sharedBytes);
         this.decodeExperts = new DecodeExperts(launcher, scratch, kernels, types, forms, rowDecode, sharedBytes);
@@ -96,7 +97,7 @@ final class CudaOps implements Ops, AutoCloseable {
                 launcher, scratch, kernels, types, activations, tiles, options, processors, decodeProducts);
         this.rows = new RowKernels(launcher, scratch, kernels, products);
         this.attention = new AttentionKernels(launcher, scratch, kernels, step, ropes, options, groups);
-        this.decodeAttention = new DecodeAttention(launcher, scratch, kernels, step, ropes, forms, sharedBytes);
+        this.decodeAttention = new DecodeAttention(launcher, scratch, kernels, step, ropes, forms, integers, sharedBytes);
         this.index = new IndexKernels(launcher, scratch, kernels, step, ropes, attention, options);
         this.delta = new DeltaKernels(
                 launcher,
@@ -104,7 +105,7 @@ final class CudaOps implements Ops, AutoCloseable {
                 kernels,
                 step,
                 held,
-                new DecodeDelta(launcher, scratch, kernels, step, forms),
+                new DecodeDelta(launcher, scratch, kernels, step, forms, integers),
                 new DeltaChunks(launcher, scratch, kernels, options, device.sharedMemoryOfABlock()));
         this.ngram = new NgramKernels(launcher, scratch, kernels, step, products, held);
         this.experts = new ExpertKernels(launcher, scratch, kernels, types, products, activations, decodeExperts);

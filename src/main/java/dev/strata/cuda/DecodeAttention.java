@@ -31,6 +31,7 @@ final class DecodeAttention {
     private final StepRecord step;
     private final RopeTables ropes;
     private final DecodeForms forms;
+    private final IntegerRow integers;
     private final int sharedBytes;
     private final Kernel merge;
     private final Map<String, Kernel> tiled = new HashMap<>();
@@ -42,6 +43,7 @@ final class DecodeAttention {
             StepRecord step,
             RopeTables ropes,
             DecodeForms forms,
+            IntegerRow integers,
             int sharedBytes) {
         this.launcher = launcher;
         this.scratch = scratch;
@@ -49,6 +51,7 @@ final class DecodeAttention {
         this.step = step;
         this.ropes = ropes;
         this.forms = forms;
+        this.integers = integers;
         this.sharedBytes = sharedBytes;
         this.merge = kernels.chained("attention_merge", 0);
     }
@@ -132,6 +135,7 @@ final class DecodeAttention {
                 .tensor(out)
                 .address(parts)
                 .address(sums)
+                .address(single ? integers.madeWith(out) : 0)
                 .launch(
                         single ? rowKernel(size) : kernel(shape, kv),
                         splits,

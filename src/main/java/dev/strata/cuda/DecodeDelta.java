@@ -19,15 +19,23 @@ final class DecodeDelta {
     private final Kernels kernels;
     private final StepRecord step;
     private final DecodeForms forms;
+    private final IntegerRow integers;
     private final Map<Integer, Kernel> made = new HashMap<>();
     private final Kernel row;
 
-    DecodeDelta(Launcher launcher, Scratch scratch, Kernels kernels, StepRecord step, DecodeForms forms) {
+    DecodeDelta(
+            Launcher launcher,
+            Scratch scratch,
+            Kernels kernels,
+            StepRecord step,
+            DecodeForms forms,
+            IntegerRow integers) {
         this.launcher = launcher;
         this.scratch = scratch;
         this.kernels = kernels;
         this.step = step;
         this.forms = forms;
+        this.integers = integers;
         this.row = kernels.chained("delta_row", 0);
     }
 
@@ -60,6 +68,7 @@ final class DecodeDelta {
             boolean hold,
             Tensor out) {
         long arrivals = scratch.zeroed("arrivals at convolutions", 4L * MOST_SEGMENTS * shape.keyHeads());
+        Kernel kernel = kernel(shape);
         launcher.begin()
                 .tensor(qkv)
                 .tensor(z)
@@ -69,6 +78,7 @@ final class DecodeDelta {
                 .tensor(weights.decay())
                 .tensor(weights.timeBias())
                 .tensor(weights.norm())
+                .address(kernel == row ? integers.madeWith(out) : 0)
                 .address(state.rows().address())
                 .address(state.matrices().address())
                 .address(step.firstRows())
@@ -84,6 +94,6 @@ final class DecodeDelta {
                 .flag(hold)
                 .address(arrivals)
                 .tensor(out)
-                .launch(kernel(shape), shape.valueHeads(), step.segments(), 1, 512, 0);
+                .launch(kernel, shape.valueHeads(), step.segments(), 1, 512, 0);
     }
 }

@@ -32,6 +32,7 @@ final class RowDecode {
 
     private final Launcher launcher;
     private final Kernels kernels;
+    private final IntegerRow integers;
     private final int sharedBytes;
     private final int processors;
     private final Map<String, Kernel> found = new HashMap<>();
@@ -40,9 +41,10 @@ final class RowDecode {
      * @param sharedBytes the most that a block may ask for
      * @param processors multiprocessors of the card
      */
-    RowDecode(Launcher launcher, Kernels kernels, int sharedBytes, int processors) {
+    RowDecode(Launcher launcher, Kernels kernels, IntegerRow integers, int sharedBytes, int processors) {
         this.launcher = launcher;
         this.kernels = kernels;
+        this.integers = integers;
         this.sharedBytes = sharedBytes;
         this.processors = processors;
     }
@@ -214,6 +216,7 @@ final class RowDecode {
             }
         }
         int columns = first.inputs();
+        boolean halves = rows == 1 && count == 1 && tiles > processors && halves(first, layout);
         launcher.integer(count)
                 .integer(tiles)
                 .tensor(in.rows())
@@ -227,8 +230,9 @@ final class RowDecode {
                 .integer(streams)
                 .integer(rows)
                 .integer(DecodeShapes.stride(columns))
-                .integer(0);
-        if (rows == 1 && count == 1 && tiles > processors && halves(first, layout)) {
+                .integer(0)
+                .address(halves && in.weight() == null ? integers.before(in.rows()) : 0);
+        if (halves) {
             launcher.launch(
                     kernel("row_product_halves_", first.type()),
                     Math.ceilDiv(first.outputs(), HALF_OF_TILE),
