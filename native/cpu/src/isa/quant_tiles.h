@@ -110,11 +110,11 @@ static inline __attribute__((always_inline)) void addScaled(const VI (*sums)[NV]
     for (int r = 0; r < R; r++) {
         // Everything but the integer sums is read where it lies: the compiler would keep a second copy of the buffer, and no register is free for factors.
         asm volatile("" : : : "memory");
-        const VF d = vset(x[r].d[block]);
+        const VF d = vset(x[r].d[block]), s = vset(MIN ? x[r].s[block] : 0);
         STRATA_UNROLL
         for (int v = 0; v < NV; v++) {
             VF total = vfma(ifloat(sums[r][v]), vmul(vload(scale + v * W), d), vload(sum[r] + v * W));
-            if (MIN) total = vfma(vset(x[r].s[block]), vload(min + v * W), total);
+            if (MIN) total = vfma(s, vload(min + v * W), total);
             vstore(sum[r] + v * W, total);
         }
     }
