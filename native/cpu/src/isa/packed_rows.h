@@ -258,19 +258,10 @@ static inline __attribute__((always_inline)) void packedHalf(const Codes<T::BITS
     for (int r = 0; r < R; r++) products[r] = sums[r].value();
 }
 
-// The sums of a run before they are multiplied with its whole factors.
-template <int R>
-struct RunSums {
-    VF products[R], minima[R];
-    RunSums() {
-        STRATA_UNROLL
-        for (int r = 0; r < R; r++) products[r] = minima[r] = vzero();
-    }
-};
-
+// Adds a block's products and minima to those of a run, which are yet to be multiplied with its whole factors.
 template <class T, int R>
 static inline __attribute__((always_inline)) void packedBlock(const Codes<T::BITS>& codes, const StepBytes<T>& values, const Starts<T, R>& starts,
-                                                              RunFactors<T::FACTORS>& factors, const Row* x, int block, int b, RunSums<R>& sums) {
+                                                              RunFactors<T::FACTORS>& factors, const Row* x, int block, int b, VF* sums, VF* minima) {
     VF products[R], second[R];
     packedHalf<T, R, 0>(codes, values, starts, x, block, b, products);
     const VF factor = factors.of(b, 0);
@@ -280,15 +271,15 @@ static inline __attribute__((always_inline)) void packedBlock(const Codes<T::BIT
         packedHalf<T, R, 1>(codes, values, starts, x, block, b, second);
         const VF other = factors.of(b, 1);
         STRATA_UNROLL
-        for (int r = 0; r < R; r++) sums.products[r] = vfma(vfma(other, second[r], products[r]), vset(x[r].d[block]), sums.products[r]);
+        for (int r = 0; r < R; r++) sums[r] = vfma(vfma(other, second[r], products[r]), vset(x[r].d[block]), sums[r]);
     } else {
         STRATA_UNROLL
-        for (int r = 0; r < R; r++) sums.products[r] = vfma(factor, vmul(products[r], vset(x[r].d[block])), sums.products[r]);
+        for (int r = 0; r < R; r++) sums[r] = vfma(factor, vmul(products[r], vset(x[r].d[block])), sums[r]);
     }
     if constexpr (T::HAS_MIN) {
         const VF minimum = factors.minimum(b);
         STRATA_UNROLL
-        for (int r = 0; r < R; r++) sums.minima[r] = vfma(minimum, vset(x[r].s[block]), sums.minima[r]);
+        for (int r = 0; r < R; r++) minima[r] = vfma(minimum, vset(x[r].s[block]), minima[r]);
     }
 }
 
@@ -297,8 +288,8 @@ static void dotPackedRows(const uint8_t* w, int64_t rowBytes, int outputs, int i
                           float* const* out) {
     const StepBytes<T> values;
     for (int o = 0; o < outputs; o += W, w += W * rowBytes) {
-        // Factors and codes are prefetched as the one stream that they are.
-        const uint8_t *factorsAt = w, *p = w + T::codesAt(rowBytes), *ahead = w;
+        // Factors and codes are prefetched as the one stream that they are, from where the first codes lie: from the factors on, codes would be prefetched as much later.
+        const uint8_t *factorsAt = w, *p = w + T::codesAt(rowBytes), *ahead = p;
         VF sums[R];
         STRATA_UNROLL
         for (int r = 0; r < R; r++) sums[r] = vzero();
@@ -306,18 +297,18 @@ static void dotPackedRows(const uint8_t* w, int64_t rowBytes, int outputs, int i
             prefetchRun(ahead, T::FACTOR_BYTES);
             RunFactors<T::FACTORS> factors(factorsAt, T::UNIT);
             const Starts<T, R> starts(x, first);
-            RunSums<R> run;
+            VF run[R], minima[R];
             STRATA_UNROLL
-            for (int r = 0; !factors.WHOLE && r < R; r++) run.products[r] = sums[r];
+            for (int r = 0; r < R; r++) run[r] = factors.WHOLE ? vzero() : sums[r], minima[r] = vzero();
             for (int b = 0; b < RUN_INPUTS / 32; b++, p += T::BLOCK_BYTES, ahead += T::BLOCK_BYTES) {
                 prefetchRun(ahead, T::BLOCK_BYTES);
-                packedBlock<T, R>(Codes<T::BITS>(p), values, starts, factors, x, first + b, b, run);
+                packedBlock<T, R>(Codes<T::BITS>(p), values, starts, factors, x, first + b, b, run, minima);
             }
             STRATA_UNROLL
             for (int r = 0; r < R; r++) {
-                if constexpr (RunFactors<T::FACTORS>::WHOLE) sums[r] = vfma(factors.whole, run.products[r], sums[r]);
-                else sums[r] = run.products[r];
-                if constexpr (T::HAS_MIN) sums[r] = vfma(factors.least.whole, run.minima[r], sums[r]);
+                if constexpr (RunFactors<T::FACTORS>::WHOLE) sums[r] = vfma(factors.whole, run[r], sums[r]);
+                else sums[r] = run[r];
+                if constexpr (T::HAS_MIN) sums[r] = vfma(factors.least.whole, minima[r], sums[r]);
             }
         }
         for (int r = 0; r < rows; r++) {
