@@ -30,7 +30,7 @@ float factor(const uint8_t* run, int lanes, int lane, int half, float unit) {
         case FACTORS_UE4M3: return SCALE_UE4M3[run[half * lanes + lane]];
         case FACTORS_HALF64: return readHalf(run + (block / 2 * lanes + lane) * 2);
         case FACTORS_HALF32: return readHalf(run + (block * lanes + lane) * 2);
-        case FACTORS_MINIMA: return readHalf(run + 2 * lane) * unit * float(run[(2 + block) * lanes + lane]);
+        case FACTORS_MINIMA: return readHalf(run + 2 * lane) * unit * float(run[(4 + block) * lanes + lane] & 63);
         case FACTORS_SIGNED: return readHalf(run + 2 * lane) * unit * float(int8_t(run[2 * lanes + block * lanes + lane]));
         default: {
             const int place = FACTORS == FACTORS_ODD16 ? half : block;
@@ -40,12 +40,20 @@ float factor(const uint8_t* run, int lanes, int lane, int half, float unit) {
     }
 }
 
+// What is to be subtracted from the weights of a block.
+template <Factors FACTORS>
+float minimum(const uint8_t* run, int lanes, int lane, int block, float unit) {
+    if (FACTORS != FACTORS_MINIMA) return 0;
+    const uint32_t low = read32(run + 12 * lanes + 4 * lane) >> (4 * block) & 15;
+    return readHalf(run + 2 * lanes + 2 * lane) * unit * float(run[(4 + block) * lanes + lane] >> 6 << 4 | low);
+}
+
 template <int BITS, Factors FACTORS>
 void decode(const int8_t* values, float unit, const uint8_t* factors, const uint8_t* codes, int lanes, int lane, float* dst) {
     for (int half = 0; half < RUN_INPUTS / 16; half++) {
         const uint8_t* block = codes + half / 2 * BITS * 4 * lanes;
         const float scale = factor<FACTORS>(factors, lanes, lane, half, unit);
-        const float least = FACTORS == FACTORS_MINIMA ? factor<FACTORS>(factors + 10 * lanes, lanes, lane, half, unit) : 0;
+        const float least = minimum<FACTORS>(factors, lanes, lane, half / 2, unit);
         for (int i = 0; i < 16; i++) *dst++ = scale * float(values[code<BITS>(block, lanes, lane, half % 2 * 16 + i)]) - least;
     }
 }

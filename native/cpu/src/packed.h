@@ -17,7 +17,8 @@
 //   FACTORS_ODD32  [lanes] float16, [lanes] words of 8 half bytes s, one a block: factor * unit * (2 s + 1)
 //   FACTORS_ODD16  the same with two words a lane, a byte a block: its first half has the low half byte
 //   FACTORS_SIGNED [lanes] float16, [8 blocks][lanes] signed bytes s: factor * unit * s
-//   FACTORS_MINIMA [lanes] float16, [8 blocks][lanes] bytes s: factor * unit * s; behind them the same for what is to be subtracted from weights
+//   FACTORS_MINIMA [2][lanes] float16, [8 blocks][lanes] bytes, [lanes] words of 8 half bytes: the low 6 bits of a byte are s, first factor * unit * s; the high 2
+//                  bits stand over a half byte, which together times the second factor and unit is to be subtracted from weights
 #pragma once
 #include "types.h"
 
@@ -58,11 +59,11 @@ constexpr int factorBytes(Factors factors) {
         case FACTORS_E8:
         case FACTORS_HALF64: return 8;
         case FACTORS_UE4M3:
-        case FACTORS_HALF32: return 16;
+        case FACTORS_HALF32:
+        case FACTORS_MINIMA: return 16;
         case FACTORS_ODD32: return 6;
         case FACTORS_ODD16:
         case FACTORS_SIGNED: return 10;
-        case FACTORS_MINIMA: return 20;
     }
     return 0;
 }

@@ -205,7 +205,7 @@ static void panelPackedAmx(const uint8_t* w, int64_t rowBytes, int rows, int fir
                 }
                 for (int half = 0; half < T::HALVES; half++)
                     vstore(panel->scale + (b * T::HALVES + half) * AMX_WIDTH + g * TILE, vmul(vset(scale), factors.of(b - first, half)));
-                if constexpr (T::HAS_MIN) vstore(panel->min + b * AMX_WIDTH + g * TILE, vmul(vset(scale), factors.minimum(b - first)));
+                if constexpr (T::HAS_MIN) vstore(panel->min + b * AMX_WIDTH + g * TILE, vmul(vset(scale), factors.minimum()));
             }
         }
     }

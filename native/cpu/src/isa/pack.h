@@ -37,26 +37,32 @@ struct PackHalves : T {
 };
 using PackQ4_0 = PackHalves<UnpackQ4_0>;
 using PackIQ4_NL = PackHalves<UnpackIQ4_NL>;
-// A float16 factor and the low bytes of 8 words.
-static inline void byteFactors(const uint8_t* factor, __m256i words, uint8_t* at, int lanes, int lane) {
+// The low bytes of 8 words.
+static inline void byteFactors(__m256i words, uint8_t* at, int lanes, int lane) {
     alignas(32) int32_t factors[8];
     _mm256_store_si256((__m256i*)factors, words);
-    memcpy(at + 2 * lane, factor, 2);
-    for (int b = 0; b < 8; b++) at[(2 + b) * lanes + lane] = uint8_t(factors[b]);
+    for (int b = 0; b < 8; b++) at[b * lanes + lane] = uint8_t(factors[b]);
 }
 struct PackQ4_K : UnpackQ4_K {
     static inline __m256i codes(const uint8_t* p, int sub, const Lookup&) { return weights(p, sub); }
     static void factors(const uint8_t* p, uint8_t* at, int lanes, int lane) {
         __m256i scales, minima;
         sixBits(p + 4, &scales, &minima);
-        byteFactors(p, scales, at, lanes, lane);
-        byteFactors(p + 2, minima, at + 10 * lanes, lanes, lane);
+        memcpy(at + 2 * lane, p, 2);
+        memcpy(at + 2 * lanes + 2 * lane, p + 2, 2);
+        byteFactors(_mm256_or_si256(scales, _mm256_slli_epi32(_mm256_srli_epi32(minima, 4), 6)), at + 4 * lanes, lanes, lane);
+        alignas(32) uint32_t least[8];
+        _mm256_store_si256((__m256i*)least, minima);
+        uint32_t word = 0;
+        for (int b = 0; b < 8; b++) word |= (least[b] & 15) << (4 * b);
+        memcpy(at + 12 * lanes + 4 * lane, &word, 4);
     }
 };
 struct PackIQ4_XS : UnpackIQ4_XS {
     static inline __m256i codes(const uint8_t* p, int sub, const Lookup&) { return nibbles(p + 8 + 16 * sub); }
     static void factors(const uint8_t* p, uint8_t* at, int lanes, int lane) {
-        byteFactors(p, blockFactors(p), at, lanes, lane);
+        memcpy(at + 2 * lane, p, 2);
+        byteFactors(blockFactors(p), at + 2 * lanes, lanes, lane);
     }
 };
 struct PackQ2_0 : UnpackQ2_0 {

@@ -110,16 +110,25 @@ struct RunFactors<FACTORS_SIGNED> : WholeFactor {
 template <>
 struct RunFactors<FACTORS_MINIMA> : WholeFactor {
     WholeFactor least;  // of what is subtracted
-    RunFactors(const uint8_t* run, float unit) : WholeFactor(run, unit), least(run + 10 * W, -unit) {}
-    inline VF of(int block, int) { return ifloat(ibytes(p + block * W)); }
-    inline VF minimum(int block) { return ifloat(ibytes(least.p + block * W)); }
+    VI bytes, low;
+    RunFactors(const uint8_t* run, float unit) : WholeFactor(run, unit), least(p, -unit), low(iload(least.p + 8 * W)) {}
+    inline VF of(int block, int) {
+        bytes = ibytes(least.p + block * W);
+        return ifloat(iand(bytes, iset32(63)));
+    }
+    // Of the block whose factor was asked for last.
+    inline VF minimum() {
+        const VI high = iand(ishr32(bytes, 2), iset32(0x30)), both = ior(high, iand(low, iset32(15)));
+        low = ishr32(low, 4);
+        return ifloat(both);
+    }
 };
 // The factors themselves, and the minima, negative.
 template <class T>
 struct FullFactors {
     RunFactors<T::FACTORS> factors;
     explicit FullFactors(const uint8_t* run) : factors(run, T::UNIT) {}
-    inline VF minimum(int block) { return vmul(factors.least.whole, factors.minimum(block)); }
+    inline VF minimum() { return vmul(factors.least.whole, factors.minimum()); }
     inline VF of(int block, int half) {
         if constexpr (RunFactors<T::FACTORS>::WHOLE) return vmul(factors.whole, factors.of(block, half));
         else return factors.of(block, half);
@@ -277,7 +286,7 @@ static inline __attribute__((always_inline)) void packedBlock(const Codes<T::BIT
         for (int r = 0; r < R; r++) sums[r] = vfma(factor, vmul(products[r], vset(x[r].d[block])), sums[r]);
     }
     if constexpr (T::HAS_MIN) {
-        const VF minimum = factors.minimum(b);
+        const VF minimum = factors.minimum();
         STRATA_UNROLL
         for (int r = 0; r < R; r++) minima[r] = vfma(minimum, vset(x[r].s[block]), minima[r]);
     }

@@ -32,7 +32,7 @@ static void panelPacked(const uint8_t* w, int64_t rowBytes, int rows, int firstB
                 }
                 for (int half = 0; half < T::HALVES; half++)
                     vstore(panel->scale + (b * T::HALVES + half) * NR + g, vmul(vset(scale), factors.of(b - first, half)));
-                if constexpr (T::HAS_MIN) vstore(panel->min + b * NR + g, vmul(vset(scale), factors.minimum(b - first)));
+                if constexpr (T::HAS_MIN) vstore(panel->min + b * NR + g, vmul(vset(scale), factors.minimum()));
             }
         }
     }
