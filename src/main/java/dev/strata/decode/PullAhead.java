@@ -58,6 +58,7 @@ final class PullAhead implements AutoCloseable {
     private final Buffer records;
     private final Stream stream;
     private final Stream told;
+    private final Stream landed;
     private final Event[] done;
     private final NumberWatch guesses;
     private final List<AutoCloseable> owned;
@@ -115,6 +116,7 @@ final class PullAhead implements AutoCloseable {
             arrived = own(made, device.allocate(TICKET_ROOM, "experts that are there"));
             stream = own(made, device.newStream("experts ahead"));
             told = own(made, device.newStream("experts that are coming"));
+            landed = own(made, device.newStream("experts that are there"));
             for (int i = 0; i < done.length; i++) {
                 done[i] = own(made, device.newEvent());
             }
@@ -344,8 +346,11 @@ final class PullAhead implements AutoCloseable {
         for (int i = first; i < counts[layer]; i++) {
             MemorySegment blob = blobs.direct(layer, coming[layer][i] * layout.stride(layer), bytes);
             device.copyToDevice(blob, memory, base + (firstPlace + next) * layout.maxStride(), stream);
-            device.copyToDevice(entry(++tickets).asSlice(8, 4), arrived, 0, stream);
-            done[tickets % UNDER_WAY].record(stream);
+            Event copied = done[++tickets % UNDER_WAY];
+            copied.record(stream);
+            // In another stream, so that it waits for the blob's last byte: copies of one stream may overlap.
+            landed.waitFor(copied);
+            device.copyToDevice(entry(tickets).asSlice(8, 4), arrived, 0, landed);
             next = (next + 1) % contents.length;
         }
     }
@@ -364,6 +369,7 @@ final class PullAhead implements AutoCloseable {
         guesses.close();
         stream.synchronize();
         told.synchronize();
+        landed.synchronize();
         Closing.all(owned);
     }
 }
