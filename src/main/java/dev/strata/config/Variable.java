@@ -71,7 +71,7 @@ public enum Variable {
             "STRATA_LOOKAHEAD",
             new Values.Flag(),
             null,
-            "1: steps guess the next layer's experts and bring them ahead, from files while the drive is idle, and over the link; 0: they are brought when they are needed; unset: from files as long as steps are faster with it, over the link as long as half of the guesses are right"),
+            "1: steps guess the next layer's experts and bring them ahead, from files while the drive is idle, and over the link; 0: they are brought when they are needed; unset: from files as long as steps are faster with it, over the link never"),
     MTP_HIDDEN_NORM(
             "STRATA_MTP_HIDDEN_NORM",
             Values.Choice.of("whole", "stream"),

@@ -86,7 +86,7 @@ final class TierSettings {
                 || !Backends.whyNoCpu().isEmpty();
         return new MissSettings(
                 variables.flag(Variable.LINK_PULL),
-                !variables.isSet(Variable.LOOKAHEAD) || variables.flag(Variable.LOOKAHEAD),
+                variables.isSet(Variable.LOOKAHEAD) && variables.flag(Variable.LOOKAHEAD),
                 linkShare,
                 variables.flag(Variable.PCIE_BALANCE),
                 variables.flag(Variable.PREFILL_CPU_SHARE)
