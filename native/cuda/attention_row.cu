@@ -219,62 +219,20 @@ STRATA_INLINE void attend_row(RowShared<D>& room, const AttendInputs& given) {
     if (!last_of(inputs.arrivals + (long long)row * gridDim.y + bunch, live)) {
         return;
     }
-    // Factors of the spans, [16][MOST_LIVE].
-    float* factors = room.scores[0];
-    top = -INFINITY;
-    sum = 0.0f;
-    int stop = of < own ? live : 0;
-#pragma unroll 1
-    for (int s = t & 15; s < stop; s += 16) {
-        float most = read_fresh(sums + 2 * s);
-        factors[of * MOST_LIVE + s] = most;
-        top = fmaxf(top, most);
-    }
-#pragma unroll
-    for (int distance = 8; distance > 0; distance >>= 1) {
-        top = fmaxf(top, exchange_xor(top, distance));
-    }
-#pragma unroll 1
-    for (int s = t & 15; s < stop; s += 16) {
-        float factor = power_of_two(factors[of * MOST_LIVE + s] - top);
-        factors[of * MOST_LIVE + s] = factor;
-        sum += factor * read_fresh(sums + 2 * s + 1);
-    }
-#pragma unroll
-    for (int distance = 8; distance > 0; distance >>= 1) {
-        sum += exchange_xor(sum, distance);
-    }
-    if ((t & 15) == 0) {
-        room.factors[of] = 1.0f / sum;
-    }
-    __syncthreads();
-#pragma unroll 1
-    for (int i = 4 * t; i < own * D; i += 1024) {
-        int r = i / D, d = i % D;
-        long long head = heads_before + r;
-        float value[4] = {0.0f, 0.0f, 0.0f, 0.0f}, gate[4];
+    fold_spans<D, 256, MOST_LIVE>(given.parts, given.part_sums, splits, live, heads_before, own, [&](long long head, int d, float* value, float factor) {
+        float gate[4] = {0.0f, 0.0f, 0.0f, 0.0f};
         if (inputs.gated) {
             read_fresh_four(gate_of(head) + d, gate);
         }
-        const float* parts = given.parts + head * splits * D + d;
-#pragma unroll 8
-        for (int s = 0; s < live; s++) {
-            float part[4], factor = factors[r * MOST_LIVE + s];
-            read_fresh_four(parts + (long long)s * D, part);
-#pragma unroll
-            for (int e = 0; e < 4; e++) {
-                value[e] += factor * part[e];
-            }
-        }
 #pragma unroll
         for (int e = 0; e < 4; e++) {
-            value[e] *= room.factors[r] * (inputs.gated ? sigmoid(gate[e]) : 1.0f);
+            value[e] *= factor * (inputs.gated ? sigmoid(gate[e]) : 1.0f);
             given.out[head * D + d + e] = value[e];
         }
         if (given.integers != nullptr) {
             put_integers(integer_row(given.integers, given.heads * D), (int)head * D + d, value);
         }
-    }
+    });
 }
 
 #define STRATA_ATTENTION_ROW(D)                                                                      \

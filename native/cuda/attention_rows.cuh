@@ -230,6 +230,77 @@ struct Inputs {
     float epsilon, magnitude;
 };
 
+// Sums `own` heads from `first` on over their `live` spans (at most MOST): `parts` [heads][splits][D], part_sums [heads][splits] the largest score and the sum of weights of each.
+// put(head, d, values, factor) gets four values times what `factor` undoes. All THREADS of a block; a head is D / 4 neighbouring lanes', or whole warps'.
+template <int D, int THREADS, int MOST, class P>
+STRATA_INLINE void fold_spans(const float* parts, const float* part_sums, int splits, int live, long long first, int own, P put) {
+    const int LANES = D < 128 ? D / 4 : 32, EACH = (MOST + LANES - 1) / LANES, AT_ONCE = 8;
+    int lane = threadIdx.x & 31, in_head = lane & (LANES - 1);
+#pragma unroll 1
+    for (int i = 4 * threadIdx.x; i - 4 * lane < own * D; i += 4 * THREADS) {
+        bool inside = i < own * D;
+        int d = i % D;
+        long long head = first + (inside ? i / D : 0);
+        const float* from = parts + head * splits * D + d;
+        const float* sums = part_sums + 2 * head * splits;
+        float part[AT_ONCE][4], most[EACH], weight[EACH], top = -INFINITY, sum = 0.0f, value[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        // Values are asked for before what they will be multiplied by is known.
+        auto bring = [&](int s) {
+#pragma unroll
+            for (int j = 0; j < AT_ONCE; j++) {
+                if (s + j < live) {
+                    read_fresh_four(from + (long long)(s + j) * D, part[j]);
+                }
+            }
+        };
+        bring(0);
+#pragma unroll
+        for (int j = 0; j < EACH; j++) {
+            int s = in_head + LANES * j;
+            most[j] = s < live ? read_fresh(sums + 2 * s) : -INFINITY;
+            weight[j] = s < live ? read_fresh(sums + 2 * s + 1) : 0.0f;
+            top = fmaxf(top, most[j]);
+        }
+#pragma unroll
+        for (int distance = LANES / 2; distance > 0; distance >>= 1) {
+            top = fmaxf(top, exchange_xor(top, distance));
+        }
+#pragma unroll
+        for (int j = 0; j < EACH; j++) {
+            most[j] = power_of_two(most[j] - top);
+            sum += most[j] * weight[j];
+        }
+#pragma unroll
+        for (int distance = LANES / 2; distance > 0; distance >>= 1) {
+            sum += exchange_xor(sum, distance);
+        }
+#pragma unroll 1
+        for (int s = 0; s < live; s += AT_ONCE) {
+            if (s > 0) {
+                bring(s);
+            }
+#pragma unroll
+            for (int j = 0; j < AT_ONCE; j++) {
+                float factor = most[0];
+#pragma unroll
+                for (int k = 1; k < EACH; k++) {
+                    factor = s + j >= LANES * k ? most[k] : factor;
+                }
+                factor = broadcast(factor, (lane & ~(LANES - 1)) + ((s + j) & (LANES - 1)));
+                if (s + j < live) {
+#pragma unroll
+                    for (int e = 0; e < 4; e++) {
+                        value[e] += factor * part[j][e];
+                    }
+                }
+            }
+        }
+        if (inside) {
+            put(head, d, value, 1.0f / sum);
+        }
+    }
+}
+
 // With OWN the queries are what was projected, and `inputs` says what is done to them; without it `inputs` is not read.
 // grid (spans, bunches of heads, rows), four warps.
 template <int D, int FORMAT, bool OWN>
@@ -498,45 +569,7 @@ STRATA_INLINE void rows_of(u8* shared, const Inputs& inputs, const float* querie
         if (!last_of(inputs.arrivals + (long long)row * gridDim.y + bunch, live)) {
             return;
         }
-        // Factors of the spans, [16][live], in the place of the four warps' results: eight lanes a head.
-        int of = threadIdx.x >> 3, stop = of < own ? live : 0;
-        const float* from = part_sums + 2 * (heads_before + of) * splits;
-        float top = -INFINITY, sum = 0.0f;
-        for (int s = threadIdx.x & 7; s < stop; s += 8) {
-            float most = read_fresh(from + 2 * s);
-            results[of * live + s] = most;
-            top = fmaxf(top, most);
-        }
-        for (int distance = 4; distance > 0; distance >>= 1) {
-            top = fmaxf(top, exchange_xor(top, distance));
-        }
-        for (int s = threadIdx.x & 7; s < stop; s += 8) {
-            float factor = power_of_two(results[of * live + s] - top);
-            results[of * live + s] = factor;
-            sum += factor * read_fresh(from + 2 * s + 1);
-        }
-        for (int distance = 4; distance > 0; distance >>= 1) {
-            sum += exchange_xor(sum, distance);
-        }
-        if (of < own && (threadIdx.x & 7) == 0) {
-            results[own * live + of] = 1.0f / sum;
-        }
-        __syncthreads();
-        for (int i = 4 * threadIdx.x; i < own * D; i += 512) {
-            int r = i / D, d = i % D;
-            long long head = heads_before + r;
-            float value[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-#pragma unroll 8
-            for (int s = 0; s < live; s++) {
-                float part[4], factor = results[r * live + s];
-                read_fresh_four(parts + (head * splits + s) * D + d, part);
-#pragma unroll
-                for (int e = 0; e < 4; e++) {
-                    value[e] += factor * part[e];
-                }
-            }
-            put_four(head, d, value, results[own * live + r]);
-        }
+        fold_spans<D, 128, 16>(parts, part_sums, splits, live, heads_before, own, put_four);
     }
 }
 
