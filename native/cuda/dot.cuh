@@ -119,10 +119,16 @@ STRATA_INLINE float dot_group(const u8* row, int group, const u16* x, const floa
         Scale s = WholeGroup<T>::of(row, group, first, second);
 #pragma unroll
         for (int q = 0; q < 4; q++) {
-            Word2 a = *(const Word2*)(own + T::first(q)), b = *(const Word2*)(own + T::second(q));
+            Word4 bytes;
+            if (T::second(q) == T::first(q) + 4) {
+                bytes = *(const Word4*)(own + T::first(q));
+            } else {
+                Word2 a = *(const Word2*)(own + T::first(q)), b = *(const Word2*)(own + T::second(q));
+                bytes = Word4{a.x, a.y, b.x, b.y};
+            }
             int h = T::EVEN ? 0 : q >> 1;
-            upper[h] = dot_of<SIGNED, true>(second[q], b.x, dot_of<SIGNED, true>(first[q], a.x, upper[h]));
-            lower[h] = dot_of<SIGNED, false>(second[q], b.y, dot_of<SIGNED, false>(first[q], a.y, lower[h]));
+            upper[h] = dot_of<SIGNED, true>(second[q], bytes.z, dot_of<SIGNED, true>(first[q], bytes.x, upper[h]));
+            lower[h] = dot_of<SIGNED, false>(second[q], bytes.w, dot_of<SIGNED, false>(first[q], bytes.y, lower[h]));
         }
         if constexpr (T::EVEN) {
             float value = s.scale * (float)(256 * upper[0] + lower[0]);

@@ -306,16 +306,11 @@ struct TypeNvfp4 : FromBytes<TypeNvfp4> {
 // Scale and minimum of sub-block j of the K types with 6-bit scales.
 STRATA_INLINE Scale k_scale(const u8* b, int j) {
     u32 d = read_u32(b);
-    const u8* s = b + 4;
-    u32 scale, minimum;
-    if (j < 4) {
-        scale = read_u8(s + j) & 63u;
-        minimum = read_u8(s + j + 4) & 63u;
-    } else {
-        u32 both = read_u8(s + j + 4);
-        scale = (both & 15u) | (read_u8(s + j - 4) >> 6) << 4;
-        minimum = both >> 4 | (read_u8(s + j) >> 6) << 4;
-    }
+    // Those of the first four have a byte each, the others four bits beside them and the highest two of the first four's bytes.
+    const u8* s = b + 4 + (j & 3);
+    u32 first = read_u8(s), second = read_u8(s + 4), both = read_u8(s + 8);
+    u32 scale = j < 4 ? first & 63u : (both & 15u) | first >> 6 << 4;
+    u32 minimum = j < 4 ? second & 63u : both >> 4 | second >> 6 << 4;
     return Scale{from_half((u16)d) * (float)scale, -(from_half((u16)(d >> 16)) * (float)minimum)};
 }
 
