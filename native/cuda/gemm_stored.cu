@@ -86,7 +86,7 @@ struct StoredRows {
     const u8* matrix[2];
     int first[2];
     int outputs, columns, slot, piece_columns, piece_bytes;
-    u64 row_bytes;
+    u32 row_bytes;
     STRATA_MEMBER const u8* row(int r) const {
         bool second = r >= 16;
         int at = min((second ? first[1] : first[0]) + (r & 15), outputs - 1);
@@ -94,24 +94,27 @@ struct StoredRows {
     }
 };
 
-// Starts the copy of piece `piece` of all rows, by one warp.
-STRATA_INLINE void bring_piece(const StoredRows& stored, int piece, u8* to) {
-    u64 before = (u64)piece * stored.piece_bytes;
-    int bytes = (int)min((u64)stored.piece_bytes, stored.row_bytes - before);
+// Which 16 bytes of which rows a lane copies: the `at`-th of every `rows`-th row from `row` on.
+struct Share {
+    int row, rows, at;
+};
+STRATA_INLINE Share share_of(const StoredRows& stored) {
     int copies = (stored.piece_bytes + 30) >> 4;  // of a row whose first byte is the last of 16
-    int row = (int)(threadIdx.x & 31) / copies, copy = (int)(threadIdx.x & 31) - row * copies;
-    int rows = 32 / copies, more = 32 - rows * copies;
-    while (row < STORED_ROWS) {
+    int lane = threadIdx.x & 31, rows = 32 / copies, row = lane / copies;
+    return Share{row < rows ? row : (int)STORED_ROWS, rows, 16 * (lane - row * copies)};
+}
+
+// Starts the copy of piece `piece` of all rows, by one warp.
+STRATA_INLINE void bring_piece(const StoredRows& stored, const Share& own, int piece, u8* to) {
+    u32 before = (u32)(piece * stored.piece_bytes);
+    int bytes = (int)min((u32)stored.piece_bytes, stored.row_bytes - before) - own.at;
+    to += own.row * stored.slot + own.at;
+#pragma unroll 1
+    for (int row = own.row; row < STORED_ROWS; row += own.rows, to += own.rows * stored.slot) {
         const u8* from = stored.row(row) + before;
-        int skew = (int)((u64)from & 15), at = 16 * copy, left = bytes + skew - at;
+        int skew = (int)((u64)from & 15), left = bytes + skew;
         if (left > 0) {
-            copy_async_some(to + row * stored.slot + at, from - skew + at, min(16, left));
-        }
-        row += rows;
-        copy += more;
-        if (copy >= copies) {
-            copy -= copies;
-            row++;
+            copy_async_some(to, from - skew + own.at, min(16, left));
         }
     }
 }
@@ -123,6 +126,7 @@ STRATA_INLINE void multiply_stored_rows(const StoredRows& stored, const u16* con
     int lane = threadIdx.x & 31, quarter = lane & 3;
     int pieces = (stored.columns + stored.piece_columns - 1) / stored.piece_columns;
     int stage_bytes = STORED_ROWS * stored.slot;
+    Share own = share_of(stored);
     u32 skews[4];
 #pragma unroll
     for (int i = 0; i < 4; i++) {
@@ -131,7 +135,7 @@ STRATA_INLINE void multiply_stored_rows(const StoredRows& stored, const u16* con
     auto bring = [&](int turn) {
         int piece = worker + turn * workers;
         if (piece < pieces) {
-            bring_piece(stored, piece, ring + turn % STAGES * stage_bytes);
+            bring_piece(stored, own, piece, ring + turn % STAGES * stage_bytes);
         }
         copy_async_commit();
     };
@@ -173,15 +177,15 @@ STRATA_INLINE void multiply_stored_rows(const StoredRows& stored, const u16* con
             }
 #pragma unroll
             for (int n = 0; n < N; n++) {
-                const u16* own = x[n] + begin + 32 * g;
+                const u16* values = x[n] + begin + 32 * g;
                 Word2 x0, x1;
                 if (T::first(1) == 8) {  // in order: neighbours
-                    Word4 both = *(const Word4*)(own + 8 * quarter);
+                    Word4 both = *(const Word4*)(values + 8 * quarter);
                     x0 = Word2{both.x, both.y};
                     x1 = Word2{both.z, both.w};
                 } else {
-                    x0 = *(const Word2*)(own + T::first(quarter));
-                    x1 = *(const Word2*)(own + T::second(quarter));
+                    x0 = *(const Word2*)(values + T::first(quarter));
+                    x1 = *(const Word2*)(values + T::second(quarter));
                 }
 #pragma unroll
                 for (int m = 0; m < 2; m++) {
@@ -282,7 +286,7 @@ STRATA_INLINE void multiply_group(const GroupInputs& given, u8* shared) {
     }
     const u8* matrix = (const u8*)(blob + given.offset);
     StoredRows stored = {{matrix, gated ? (const u8*)(blob + given.second) : matrix}, {first, gated ? first : first + 16}, given.outputs,
-                         given.columns, given.slot, given.piece_columns, given.piece_bytes, given.row_bytes};
+                         given.columns, given.slot, given.piece_columns, given.piece_bytes, (u32)given.row_bytes};
     float gate_factor = 1.0f / Raised<T>::by, up_factor = gate_factor;
     if (given.tail != 0) {
         const float* factors = (const float*)(blob + given.tail);
@@ -339,7 +343,7 @@ STRATA_INLINE void multiply_dense(const DenseInputs& given, u8* shared) {
     bool gated = m.up != nullptr;
     int first = ((int)blockIdx.x - m.first_block) * (gated ? 16 : 32);
     StoredRows stored = {{m.weights, gated ? m.up : m.weights}, {first, gated ? first : first + 16}, m.outputs, given.columns,
-                         given.slot, given.piece_columns, given.piece_bytes, given.row_bytes};
+                         given.slot, given.piece_columns, given.piece_bytes, (u32)given.row_bytes};
     const u16* x[N];
     float sums[2][N][4];
 #pragma unroll
