@@ -15,6 +15,9 @@ final class Products {
     /** Gated values are stored as this part of themselves (output.cuh), so that large ones stay in the range of float16. */
     static final float GATED_PART = 1 / 64f;
 
+    /** Up to this many rows a router is multiplied in float32 sooner than split into halves for a few blocks of the tensor cores. */
+    private static final int MOST_EXACT_ROWS = 64;
+
     private static final int TILE = 128;
     private static final long EXPANDED_BYTES = 256L << 20;
 
@@ -71,9 +74,9 @@ final class Products {
         }
         if (!exact(weight) && decode.fits(in.rows(), weight)) {
             decode.multiply(weight, in, out, mode, scale, factors);
-        } else if (onTensorCores(in.rows()) && exact(weight)) {
+        } else if (exact(weight) && onTensorCores(in.rows()) && !fewExact(in.rows())) {
             multiplySplit(weight, in, out.address(), mode, scale, factors);
-        } else if (onTensorCores(in.rows())) {
+        } else if (!exact(weight) && onTensorCores(in.rows())) {
             multiplyRounded(weight, activations.rounded(in), in.rows(), out.address(), mode, scale, factors);
         } else {
             few(weight, in, out, mode, scale, factors);
@@ -126,6 +129,11 @@ final class Products {
     /** Routers are stored in float32, and a rounded one sends rows to other experts: their operands are sums of two float16 values. */
     private static boolean exact(Weight weight) {
         return weight.type() == QuantType.F32 && weight.outputs() <= 1024;
+    }
+
+    /** Whether a router is multiplied in float32 with so few rows. */
+    private boolean fewExact(int rows) {
+        return rows <= MOST_EXACT_ROWS && !options.deterministic();
     }
 
     private void few(Weight weight, Tensor in, Tensor out, ProductMode mode, float scale, long factors) {
