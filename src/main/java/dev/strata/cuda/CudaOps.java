@@ -10,8 +10,8 @@ import dev.strata.device.ExpertPlacement;
 import dev.strata.device.HyperWeights;
 import dev.strata.device.IndexerShape;
 import dev.strata.device.LayerState;
-import dev.strata.device.NgramWeights;
 import dev.strata.device.MissShare;
+import dev.strata.device.NgramWeights;
 import dev.strata.device.NormedRows;
 import dev.strata.device.Ops;
 import dev.strata.device.Residual;
@@ -97,7 +97,8 @@ final class CudaOps implements Ops, AutoCloseable {
                 launcher, scratch, kernels, types, activations, tiles, options, processors, decodeProducts);
         this.rows = new RowKernels(launcher, scratch, kernels, products);
         this.attention = new AttentionKernels(launcher, scratch, kernels, step, ropes, options, groups);
-        this.decodeAttention = new DecodeAttention(launcher, scratch, kernels, step, ropes, forms, integers, sharedBytes);
+        this.decodeAttention =
+                new DecodeAttention(launcher, scratch, kernels, step, ropes, forms, integers, sharedBytes);
         this.index = new IndexKernels(launcher, scratch, kernels, step, ropes, attention, options);
         this.delta = new DeltaKernels(
                 launcher,

@@ -169,7 +169,8 @@ final class MissKernels {
         launcher.integer(parts)
                 .integer(blocks)
                 .launch(
-                        Objects.requireNonNull(row.get(guessed > 0 ? routers.getFirst().type() : QuantType.F32)),
+                        Objects.requireNonNull(
+                                row.get(guessed > 0 ? routers.getFirst().type() : QuantType.F32)),
                         guessed > 1 ? 2 * blocks : blocks,
                         32 * WARPS);
     }

@@ -67,6 +67,7 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
     private boolean more;
     /** Whether chunks of the running prompt were streamed, behind which copies run on. */
     private boolean goesOn;
+
     private @Nullable Stream lastStream;
     private int passRows;
     private long passBegun;

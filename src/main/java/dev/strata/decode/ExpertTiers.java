@@ -354,7 +354,8 @@ public final class ExpertTiers {
                     ? StagerSizing.Source.FILE_UNBUFFERED
                     : StagerSizing.Source.FILE;
         }
-        // Products expand a group's weights first and give its slots back: they never hold them as those that read in place from the ring.
+        // Products expand a group's weights first and give its slots back: they never hold them as those that read in
+        // place from the ring.
         boolean fused = false;
         return new StagerSizing.Case(unpinned, inRam, from, fused, settings.cpus(), bufferBytes(source), slots);
     }

@@ -54,8 +54,7 @@ class WeightPagesTest {
                 CpuContext context = CpuContext.open(settings);
                 CpuArena arena = new CpuArena()) {
             long stored = QuantType.IQ2_XXS.bytes(4096) * 4096;
-            HostTensor tensor =
-                    new HostTensor("w", QuantType.IQ2_XXS, 4096, 4096, memory.allocate(stored, 64), 1);
+            HostTensor tensor = new HostTensor("w", QuantType.IQ2_XXS, 4096, 4096, memory.allocate(stored, 64), 1);
             WeightPages pages = new WeightPages(context, arena, true, true);
             MatrixForm packed = Objects.requireNonNull(pages.form(tensor, memory(64 * GIB, 64 * GIB)));
             assertTrue(packed.packed() && packed.bytes() > stored, "this type grows");

@@ -191,7 +191,9 @@ class MissKernelsTest {
                                 assertEquals(number, told.getAtIndex(ValueLayout.JAVA_INT, 2 * expert + 7));
                             }
                         }
-                        int[] record = {number, 5 | 3 << 16, 7, number, number, 4 | 4 << 16, 8, number, 0, 0, 0, 0, 0, 0, 0, 0};
+                        int[] record = {
+                            number, 5 | 3 << 16, 7, number, number, 4 | 4 << 16, 8, number, 0, 0, 0, 0, 0, 0, 0, 0
+                        };
                         MemorySegment.copy(record, 0, host, ValueLayout.JAVA_INT, 0, record.length);
                         device.copyToDevice(
                                 host.asSlice(0, MissShare.COMING_BYTES), coming, MissShare.COMING_BYTES, stream);

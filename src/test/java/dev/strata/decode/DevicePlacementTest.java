@@ -380,17 +380,7 @@ class DevicePlacementTest {
                 OptionalInt.of(24),
                 OptionalInt.of(3));
         return new PlacementSettings(
-                slots,
-                1000,
-                32,
-                borrow,
-                stager,
-                true,
-                true,
-                new SlotAdaptation(2, 16, 0.8f, 1.5f, 2),
-                6,
-                null,
-                4);
+                slots, 1000, 32, borrow, stager, true, true, new SlotAdaptation(2, 16, 0.8f, 1.5f, 2), 6, null, 4);
     }
 
     /** A source that fails on demand. */

@@ -51,17 +51,7 @@ class LookAheadPlacementTest {
 
     private static void check(ArenaLayout model, FileExpertSource files, int steps) throws IOException {
         PlacementSettings settings = new PlacementSettings(
-                10,
-                1000,
-                32,
-                true,
-                StagerSizing.Overrides.NONE,
-                true,
-                false,
-                SlotAdaptation.DEFAULTS,
-                6,
-                null,
-                4);
+                10, 1000, 32, true, StagerSizing.Overrides.NONE, true, false, SlotAdaptation.DEFAULTS, 6, null, 4);
         try (FakeDevice device = FakeDevice.threaded(64 << 20);
                 AheadSource ahead = AheadSource.start(files)) {
             TieredExpertSource source = TieredExpertSource.file(ahead);

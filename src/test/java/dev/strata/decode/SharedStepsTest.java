@@ -399,17 +399,7 @@ class SharedStepsTest {
                     OptionalInt.of(24),
                     OptionalInt.of(3));
             PlacementSettings settings = new PlacementSettings(
-                    slots,
-                    1000,
-                    32,
-                    true,
-                    stager,
-                    true,
-                    false,
-                    new SlotAdaptation(2, 16, 0.8f, 1.5f, 2),
-                    6,
-                    null,
-                    4);
+                    slots, 1000, 32, true, stager, true, false, new SlotAdaptation(2, 16, 0.8f, 1.5f, 2), 6, null, 4);
             OptionalDouble share = linkShare < 0 ? OptionalDouble.empty() : OptionalDouble.of(linkShare);
             placement = ExpertTiers.place(
                     device,
