@@ -1,5 +1,5 @@
-// Products of one row with stored rows by dot products of bytes: a lane has a whole group of a stored row, the lanes beside it the same group of other rows. That takes
-// a third of the instructions of a tensor core's product, of whose eight columns one row of activations fills one (docs/kernels.md).
+// Products of one row with stored rows by dot products of bytes: a lane has a whole group of a stored row, the lanes beside it the same group of other rows. A tensor
+// core's product has eight columns, of which one row of activations fills one, and its results come late and spread over lanes (docs/kernels.md).
 #pragma once
 
 #include "multiply.cuh"
