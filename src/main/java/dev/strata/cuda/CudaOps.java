@@ -5,12 +5,10 @@ import dev.strata.device.Batch;
 import dev.strata.device.DeltaShape;
 import dev.strata.device.DeltaWeights;
 import dev.strata.device.ExpertLayer;
-import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertPlacement;
 import dev.strata.device.HyperWeights;
 import dev.strata.device.IndexerShape;
 import dev.strata.device.LayerState;
-import dev.strata.device.MissShare;
 import dev.strata.device.NgramWeights;
 import dev.strata.device.NormedRows;
 import dev.strata.device.Ops;
@@ -21,10 +19,7 @@ import dev.strata.device.SharedExpert;
 import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -46,7 +41,6 @@ final class CudaOps implements Ops, AutoCloseable {
     private final Activations activations;
     private final DecodeProducts decodeProducts;
     private final RowHyper rowHyper;
-    private final DecodeExperts decodeExperts;
     private final Products products;
     private final RowKernels rows;
     private final AttentionKernels attention;
@@ -54,10 +48,8 @@ final class CudaOps implements Ops, AutoCloseable {
     private final IndexKernels index;
     private final DeltaKernels delta;
     private final NgramKernels ngram;
-    private final ExpertKernels experts;
-    private final ExpertPromptKernels expertPrompts;
     private final MissKernels misses;
-    private final Map<Integer, Weight> routersBehind = new HashMap<>();
+    private final LayerExperts experts;
     private final BlobCopies copies;
 
     CudaOps(
@@ -89,7 +81,7 @@ final class CudaOps implements Ops, AutoCloseable {
         RowDecode rowDecode = new RowDecode(launcher, kernels, integers, sharedBytes, processors);
         this.decodeProducts = new DecodeProducts(launcher, kernels, types, forms, rowDecode, sharedBytes);
         this.rowHyper = new RowHyper(launcher, scratch, rowDecode, forms, sharedBytes);
-        this.decodeExperts = new DecodeExperts(launcher, scratch, kernels, types, forms, rowDecode, sharedBytes);
+        DecodeExperts decodeExperts = new DecodeExperts(launcher, scratch, kernels, types, forms, rowDecode, sharedBytes);
         boolean groups = options.tensorCores() == TensorCores.GROUP
                 || (options.tensorCores() == TensorCores.AUTO && device.computeCapability() == 90);
         TileProducts tiles = new TileProducts(launcher, kernels, groups, processors);
@@ -109,9 +101,15 @@ final class CudaOps implements Ops, AutoCloseable {
                 new DecodeDelta(launcher, scratch, kernels, step, forms, integers),
                 new DeltaChunks(launcher, scratch, kernels, options, device.sharedMemoryOfABlock()));
         this.ngram = new NgramKernels(launcher, scratch, kernels, step, products, held);
-        this.experts = new ExpertKernels(launcher, scratch, kernels, types, products, activations, decodeExperts);
-        this.expertPrompts = new ExpertPromptKernels(launcher, scratch, kernels, types, tiles, options);
         this.misses = new MissKernels(launcher, kernels);
+        this.experts = new LayerExperts(
+                stream,
+                scratch,
+                activations,
+                new ExpertKernels(launcher, scratch, kernels, types, products, activations, decodeExperts),
+                new ExpertPromptKernels(launcher, scratch, kernels, types, tiles, options),
+                decodeExperts,
+                misses);
         this.copies = new BlobCopies(device, stream, launcher, kernels);
         device.copyBy(copies);
     }
@@ -372,84 +370,32 @@ final class CudaOps implements Ops, AutoCloseable {
 
     @Override
     public Tensor route(RouterShape shape, Weight router, NormedRows in, Tensor logits, Routing routing) {
-        if (!decodeExperts.routes(shape, router, in.rows().rows())) {
-            return Ops.super.route(shape, router, in, logits, routing);
-        }
-        decodeExperts.route(shape, router, in, logits, routing);
-        activations.written(logits);
-        activations.written(in.scratch());
-        return in.scratch();
+        return experts.route(shape, router, in, logits, routing)
+                ? in.scratch()
+                : Ops.super.route(shape, router, in, logits, routing);
     }
 
     @Override
     public void followedBy(ExpertLayer layer, Weight router) {
-        routersBehind.put(((CudaExpertLayer) layer).layer(), router);
-    }
-
-    private List<Weight> nextRouters(int layer) {
-        List<Weight> next = new ArrayList<>(MissShare.GUESSED_LAYERS);
-        Weight router = routersBehind.get(layer);
-        while (router != null && next.size() < MissShare.GUESSED_LAYERS) {
-            next.add(router);
-            router = routersBehind.get(layer + next.size());
-        }
-        return next;
+        experts.followedBy(layer, router);
     }
 
     @Override
     public void expect(ExpertLayer layer, Routing guess, int rows) {
-        CudaExpertLayer own = (CudaExpertLayer) layer;
-        if (own.placement() != null) {
-            own.placement().expect(own.layer(), guess, rows);
-        }
+        experts.expect(layer, guess, rows);
     }
 
     @Override
     public void allExperts(
             ExpertLayer layer, @Nullable SharedExpert shared, Tensor in, Routing routing, Tensor room, Residual into) {
-        CudaExpertLayer own = (CudaExpertLayer) layer;
-        ExpertLayout layout = own.layout();
-        ExpertPlacement placement = own.placement();
-        int rows = in.rows();
-        if ((placement != null && !placement.whole(own.layer()))
-                || !decodeExperts.gates(layout, shared, rows)
-                || !decodeExperts.sums(layout, shared, routing.used(), rows)) {
+        if (!experts.all(layer, shared, in, routing, into, passes.capturing())) {
             Ops.super.allExperts(layer, shared, in, routing, room, into);
-            return;
         }
-        FusedExpertGroups groups = new FusedExpertGroups(
-                decodeExperts,
-                misses,
-                scratch,
-                stream,
-                own,
-                shared,
-                in,
-                routing,
-                into,
-                nextRouters(own.layer()),
-                passes.capturing());
-        if (placement == null) {
-            groups.run(0, layout.experts());
-        } else {
-            placement.products(own.layer(), groups);
-        }
-        activations.written(into.rows());
     }
 
     @Override
     public void experts(ExpertLayer layer, Tensor in, Routing routing, Tensor out) {
-        CudaExpertLayer own = (CudaExpertLayer) layer;
-        CudaExpertGroups groups = new CudaExpertGroups(
-                experts, expertPrompts, misses, activations, stream, own, in, routing, out, passes.capturing());
-        ExpertPlacement placement = own.placement();
-        if (placement == null) {
-            groups.run(0, own.layout().experts());
-        } else {
-            placement.products(own.layer(), groups);
-        }
-        groups.finish();
-        activations.written(out);
+        experts.sum(layer, in, routing, out, passes.capturing());
     }
 
     @Override
