@@ -93,7 +93,7 @@ struct ChoiceRoom {
     u32 largest[32], chosen[32];
     u32 keys[MOST_CHOICES];
     int ids[MOST_CHOICES];
-    int count, last;
+    int count;
 };
 
 // The best `used` (at most 32) of up to 512 logits by a block of 256 threads, the lower index first among equals: softmax over all, or over those that are chosen. The experts

@@ -64,13 +64,8 @@ STRATA_INLINE void route(const RouteInputs& given, float (*partial)[2], ChoiceRo
     float factor = given.norm == nullptr ? 1.0f : inverse_root(squares / columns + given.epsilon);
     if (t == 0) {
         logits[blockIdx.x] = sum * factor * given.router_scale;
-        choice.last = arrive(given.arrivals + row) == (int)gridDim.x - 1;
-        if (choice.last) {
-            given.arrivals[row] = 0;
-        }
     }
-    __syncthreads();
-    if (choice.last) {
+    if (last_of(given.arrivals + row, gridDim.x)) {
         choose(logits, given.experts, given.used, given.renormalise, given.scale, choice, given.ids + row * given.used, given.weights + row * given.used);
     }
     if (blockIdx.x == 0 && given.norm != nullptr) {
