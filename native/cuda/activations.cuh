@@ -120,35 +120,6 @@ STRATA_INLINE bool exact(int type) {
     return (all >> type & 1u) != 0;
 }
 
-// Four values of at most 32767 as integers to to[0..3] or, woven, to where they belong in their group (of which this is the four that the lowest three bits of the thread's
-// number say), and (with sums) the sum of what they became over groups of 32 columns.
-STRATA_INLINE void split_four(const float* v, int form, u16* to, bool inside, float* sums, int group) {
-    float sum;
-    Word2 bytes = bytes_of_four(v, sum);
-    if (form == WOVEN) {
-        int four = threadIdx.x & 7, second = four >> 1 & 1, quarter = (four >> 2) * 2 + (four & 1);
-        u32 order = second == 0 ? 0x5140u : 0x3726u;
-        bytes.x = permute_bytes(bytes.x, (u32)exchange_xor((int)bytes.x, 2), order);
-        bytes.y = permute_bytes(bytes.y, (u32)exchange_xor((int)bytes.y, 2), order);
-        if (inside) {
-            u32* words = (u32*)(to - 4 * four) + 4 * quarter + second;
-            words[0] = bytes.x;
-            words[2] = bytes.y;
-        }
-    } else if (inside) {
-        *(Word2*)to = bytes;
-    }
-    if (sums != nullptr) {
-#pragma unroll
-        for (int distance = 4; distance > 0; distance >>= 1) {
-            sum += exchange_xor(sum, distance);
-        }
-        if (inside && (threadIdx.x & 7) == 0) {
-            sums[group] = sum;
-        }
-    }
-}
-
 // Four values as float16 to to[0..3] in the order 0, 2, 1, 3 (in which nibbles come out of a word two at a time), and (with sums) the sum of what they became over groups of 32 columns.
 STRATA_INLINE void round_four(const float* v, u16* to, bool inside, float* sums, int group) {
     Word2 halves = {half2_of(v[0], v[2]), half2_of(v[1], v[3])};
