@@ -1,12 +1,12 @@
 // row_products: up to four matrices with one row of at most 4096 values (wide: 8192), normed on the way when asked. A block of eight (16) warps makes 16
 //   outputs at a time, with the next 16 rows on their way.
-// row_product_halves: a matrix of many columns and not so many outputs, whose tiles of 16 rows would not go round evenly. A block makes eight outputs; the other
-//   eight rows of its tile are the second halves of the same stored rows.
+// row_product_eights: a matrix of many columns and not so many outputs, whose tiles of 16 rows would not go round evenly. A block makes eight outputs, a warp takes
+//   four groups of each at a time.
 // row_products_some: the same as the first with up to eight rows, [rows][stride] in shared memory.
 #include "row.cuh"
 
 // tile_at: where the two slots of stored rows lie in shared memory, sums_at: sums of the activations' groups (0: none). integers: the row as the kernel before left it
-// (row_product_halves; 0: not).
+// (row_product_eights; 0: not).
 struct RowProducts {
     RowMatrix of[4];
     int count, tiles;
@@ -73,7 +73,7 @@ STRATA_INLINE void products(const RowProducts& given, float (*partial)[16], floa
 
 // grid (outputs / 8). For types whose groups share a scale.
 template <class T>
-STRATA_INLINE void product_of_halves(const RowProducts& given, float (*partial)[8], float* scales, float& inverse) {
+STRATA_INLINE void product_of_eights(const RowProducts& given, float (*partial)[8], float* scales, float& inverse) {
     const int WARPS = 16;
     STRATA_DYNAMIC_SHARED(shared);
     int t = threadIdx.x, warp = t >> 5, lane = t & 31, columns = given.columns, slot = given.slot, groups = columns >> 5;
@@ -195,20 +195,20 @@ STRATA_INLINE void products_some(const RowProducts& given, SomeRoom& room) {
     }
 EACH_STORED_TYPE(STRATA_ROW_PRODUCTS)
 
-#define STRATA_ROW_HALVES(name, T)                                                                             \
-    STRATA_RESIDENT_KERNEL(512, 3, row_product_halves_##name, const __grid_constant__ RowProducts given) {     \
+#define STRATA_ROW_EIGHTS(name, T)                                                                             \
+    STRATA_RESIDENT_KERNEL(512, 3, row_product_eights_##name, const __grid_constant__ RowProducts given) {     \
         __shared__ float partial[16][8];                                                                       \
         __shared__ float inverse;                                                                              \
         __shared__ float scales[256];                                                                          \
-        product_of_halves<T>(given, partial, scales, inverse);                                                 \
+        product_of_eights<T>(given, partial, scales, inverse);                                                 \
     }
-STRATA_ROW_HALVES(q8_0, TypeQ8_0)
-STRATA_ROW_HALVES(q4_0, TypeQ4_0)
-STRATA_ROW_HALVES(q4_1, TypeQ4_1)
-STRATA_ROW_HALVES(q5_0, TypeQ5_0)
-STRATA_ROW_HALVES(q5_1, TypeQ5_1)
-STRATA_ROW_HALVES(iq4_nl, TypeIq4Nl)
-STRATA_ROW_HALVES(mxfp4, TypeMxfp4)
-STRATA_ROW_HALVES(q4_k, TypeQ4_K)
-STRATA_ROW_HALVES(q5_k, TypeQ5_K)
-STRATA_ROW_HALVES(iq4_xs, TypeIq4Xs)
+STRATA_ROW_EIGHTS(q8_0, TypeQ8_0)
+STRATA_ROW_EIGHTS(q4_0, TypeQ4_0)
+STRATA_ROW_EIGHTS(q4_1, TypeQ4_1)
+STRATA_ROW_EIGHTS(q5_0, TypeQ5_0)
+STRATA_ROW_EIGHTS(q5_1, TypeQ5_1)
+STRATA_ROW_EIGHTS(iq4_nl, TypeIq4Nl)
+STRATA_ROW_EIGHTS(mxfp4, TypeMxfp4)
+STRATA_ROW_EIGHTS(q4_k, TypeQ4_K)
+STRATA_ROW_EIGHTS(q5_k, TypeQ5_K)
+STRATA_ROW_EIGHTS(iq4_xs, TypeIq4Xs)

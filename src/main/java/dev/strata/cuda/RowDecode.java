@@ -25,10 +25,10 @@ final class RowDecode {
 
     private static final int BYTES_OF_BLOCKS = 200 << 10;
 
-    /** Outputs of a block of row_product_halves, and the most such blocks of a multiprocessor. */
-    private static final int HALF_OF_TILE = 8;
+    /** Outputs of a block of row_product_eights, and the most such blocks of a multiprocessor. */
+    private static final int FEW_OUTPUTS = 8;
 
-    private static final int MOST_HALVES = 3;
+    private static final int MOST_EIGHTS = 3;
 
     private final Launcher launcher;
     private final Kernels kernels;
@@ -216,7 +216,7 @@ final class RowDecode {
             }
         }
         int columns = first.inputs();
-        boolean halves = rows == 1 && count == 1 && tiles > processors && halves(first, layout);
+        boolean eights = rows == 1 && count == 1 && tiles > processors && eights(first, layout);
         launcher.integer(count)
                 .integer(tiles)
                 .tensor(in.rows())
@@ -231,15 +231,15 @@ final class RowDecode {
                 .integer(rows)
                 .integer(DecodeShapes.stride(columns))
                 .integer(0)
-                .address(halves && in.weight() == null ? integers.before(in.rows()) : 0);
-        if (halves) {
+                .address(eights && in.weight() == null ? integers.before(in.rows()) : 0);
+        if (eights) {
             launcher.launch(
-                    kernel("row_product_halves_", first.type()),
-                    Math.ceilDiv(first.outputs(), HALF_OF_TILE),
+                    kernel("row_product_eights_", first.type()),
+                    Math.ceilDiv(first.outputs(), FEW_OUTPUTS),
                     1,
                     1,
                     512,
-                    layout.tileAt() + HALF_OF_TILE * layout.slot());
+                    layout.tileAt() + FEW_OUTPUTS * layout.slot());
             return;
         }
         // A multiprocessor with one block does better with a large one.
@@ -258,11 +258,11 @@ final class RowDecode {
     }
 
     /** Whether a matrix has many columns and so few outputs that all its blocks of eight are on the card at once. */
-    private boolean halves(Weight weight, Layout layout) {
-        int blocks = Math.clamp(BYTES_OF_BLOCKS / (layout.tileAt() + HALF_OF_TILE * layout.slot()), 1, MOST_HALVES);
+    private boolean eights(Weight weight, Layout layout) {
+        int blocks = Math.clamp(BYTES_OF_BLOCKS / (layout.tileAt() + FEW_OUTPUTS * layout.slot()), 1, MOST_EIGHTS);
         return DecodeShapes.exact(weight.type())
                 && weight.inputs() > MOST_COLUMNS / 2
                 && weight.inputs() % 64 == 0
-                && Math.ceilDiv(weight.outputs(), HALF_OF_TILE) <= processors * blocks;
+                && Math.ceilDiv(weight.outputs(), FEW_OUTPUTS) <= processors * blocks;
     }
 }
