@@ -1,11 +1,9 @@
 package dev.strata.decode;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.strata.device.Buffer;
 import dev.strata.device.Device;
-import dev.strata.device.Event;
 import dev.strata.device.MissShare;
 import dev.strata.device.Stream;
 import dev.strata.expert.ArenaLayout;
@@ -13,33 +11,19 @@ import dev.strata.expert.SlotCache;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Brings experts that the next layers of a step will probably miss, while a layer computes. The card applies the routers of the next layer and of the one
- * behind it to a layer's row and writes the products to mapped memory; a thread takes the best experts without a slot and queues copies of their blobs to
- * spare slots of its own, by the card's copy engine, which takes nothing from the kernels. Entries that say what is coming go ahead of the blobs: the
- * kernel that shares out a layer's misses takes experts for hits when it finds their entries, and for misses when those came too late. Behind every blob
- * goes its ticket, for which the card waits. Guesses change no result.
+ * Guesses which experts the next layers of a step will miss and has them brought while a layer computes. The card applies the routers of the next layer and of
+ * the one behind it to a layer's row and writes the products to mapped memory; a thread takes the best experts without a slot. Guesses change no result.
  */
 final class PullAhead implements AutoCloseable {
     private static final VarHandle PRODUCT = JAVA_LONG.varHandle();
 
-    /** Copies that may be under way: about what a layer has time for. */
-    private static final int UNDER_WAY = MissShare.MOST_COMING;
-
-    /** The same where the processor computes a part: a further one would keep the next layer's question and blobs from the link. */
+    /** Copies that may be under way where the processor computes a part: a further one would keep the next layer's question and blobs from the link. */
     private static final int BESIDE_MEETINGS = 1;
-
-    /** Entries that wait for their copies, by far more than can be under way. */
-    private static final int RECORDS = 64;
-
-    private static final long TICKET_ROOM = 64;
-
-    private static final int NOTHING = -1;
 
     /** Looks at products that have not come. */
     private static final int PATIENCE = 100_000;
@@ -48,37 +32,22 @@ final class PullAhead implements AutoCloseable {
     private final SlotCache cache;
     private final ArenaLayout layout;
     private final PlacedBlobs blobs;
-    private final Buffer memory;
-    private final long base;
-    private final int firstPlace;
-    private final int[] contents;
+    private final ComingExperts coming;
     private final Buffer products;
-    private final Buffer entries;
-    private final Buffer arrived;
-    private final Buffer records;
-    private final Stream stream;
-    private final Stream told;
-    private final Stream landed;
-    private final Event[] done;
     private final NumberWatch guesses;
     private final List<AutoCloseable> owned;
     private final GuessGate gate = new GuessGate();
     private long found;
     private long foundBefore;
-    private int judged;
-    private final int[] numbers;
-    private final int[] counts;
-    private final int[][] coming;
+    private long judged;
     private final float[] logits;
     private final float[] best;
     private final int[] ranked;
     private final AtomicReference<@Nullable RuntimeException> failure = new AtomicReference<>();
     private volatile int used = 1;
-    private volatile int limit = UNDER_WAY;
+    private volatile int limit = ComingExperts.UNDER_WAY;
     private boolean attached;
     private int handled;
-    private int tickets;
-    private int next;
 
     /**
      * Makes one that has not begun yet.
@@ -91,38 +60,18 @@ final class PullAhead implements AutoCloseable {
         this.cache = cache;
         this.layout = cache.layout();
         this.blobs = blobs;
-        this.memory = memory;
-        this.base = base;
-        this.firstPlace = firstPlace;
-        contents = new int[places];
-        Arrays.fill(contents, NOTHING);
         int experts = 1;
         for (int layer = 0; layer < layout.layers(); layer++) {
             experts = Math.max(experts, layout.experts(layer));
         }
-        numbers = new int[layout.layers()];
-        counts = new int[layout.layers()];
-        coming = new int[layout.layers()][MissShare.MOST_COMING];
         logits = new float[experts];
         best = new float[experts];
         ranked = new int[experts];
-        done = new Event[UNDER_WAY];
         List<AutoCloseable> made = new ArrayList<>();
         try {
+            coming = own(made, ComingExperts.create(device, layout, blobs, memory, base, firstPlace, places));
             products = own(made, device.allocatePinned(8L * experts * MissShare.GUESSED_LAYERS, "guessed experts"));
             products.host().fill((byte) 0);
-            records = own(made, device.allocatePinned(RECORDS * MissShare.ENTRY_BYTES, "experts that are coming"));
-            entries = own(made, device.allocate(MissShare.COMING_BYTES * layout.layers(), "experts that are coming"));
-            arrived = own(made, device.allocate(TICKET_ROOM, "experts that are there"));
-            stream = own(made, device.newStream("experts ahead"));
-            told = own(made, device.newStream("experts that are coming"));
-            landed = own(made, device.newStream("experts that are there"));
-            for (int i = 0; i < done.length; i++) {
-                done[i] = own(made, device.newEvent());
-            }
-            device.fill(entries, 0, entries.bytes(), 0, stream);
-            device.fill(arrived, 0, TICKET_ROOM, 0, stream);
-            stream.synchronize();
             guesses = own(made, new NumberWatch("experts ahead", products.host(), 4, this::guessed));
         } catch (RuntimeException failed) {
             Closing.all(made);
@@ -146,8 +95,8 @@ final class PullAhead implements AutoCloseable {
         return new MissShare.Guess(
                 Math.min(MissShare.GUESSED_LAYERS, layout.layers() - 1 - layer),
                 products,
-                entries.address() + layer * MissShare.COMING_BYTES,
-                arrived);
+                coming.entries(layer),
+                coming.arrived());
     }
 
     /**
@@ -156,7 +105,7 @@ final class PullAhead implements AutoCloseable {
      * @param meets whether its layers ask the processor
      */
     void begin(boolean meets) {
-        limit = meets ? BESIDE_MEETINGS : UNDER_WAY;
+        limit = meets ? BESIDE_MEETINGS : ComingExperts.UNDER_WAY;
         if (gate.open()) {
             guesses.begin();
         }
@@ -172,12 +121,11 @@ final class PullAhead implements AutoCloseable {
         return (int) (found - foundBefore);
     }
 
-    /** The last step is over, and all that it used has been told. */
-    void stepEnded() {
-        skip();
-        int now = brought();
-        gate.step(now - judged, foundInStep());
-        judged = now;
+    /** The last step is over, and all that it used has been told: nothing is brought for its guesses any more, so that places stay as they are until there are new ones. */
+    synchronized void stepEnded() {
+        handled = guesses.number();
+        gate.step((int) (coming.brought() - judged), foundInStep());
+        judged = coming.brought();
         foundBefore = found;
     }
 
@@ -199,27 +147,20 @@ final class PullAhead implements AutoCloseable {
         return found;
     }
 
-    /** Nothing is brought any more for what has been guessed so far, so that places stay as they are until something new is guessed. */
-    private synchronized void skip() {
-        handled = guesses.number();
-    }
-
     /** Lets others have the places, behind the copies that are under way. */
     synchronized void leave(Stream other) {
         handled = guesses.number();
-        Arrays.fill(contents, NOTHING);
-        for (Event event : done) {
-            other.waitFor(event);
-        }
+        coming.leave(other);
     }
 
     /** Whether a spare slot of this one still holds what was brought there; those of others do. */
     synchronized boolean holds(int place, int layer, int expert) {
-        return place < firstPlace || contents[place - firstPlace] == key(layer, expert);
+        return coming.holds(place, layer, expert);
     }
 
-    private static int key(int layer, int expert) {
-        return (layer << 16) | expert;
+    /** Blobs that were brought so far. */
+    synchronized long brought() {
+        return coming.brought();
     }
 
     private synchronized void guessed(int tag) {
@@ -290,86 +231,24 @@ final class PullAhead implements AutoCloseable {
      * @param number that the layer's entries get
      */
     private void bring(int tag, int behind, int layer, int number) {
-        int free = limit - underWay();
+        int free = limit - coming.underWay();
         if (free <= 0 || !collect(tag, behind, layout.experts(layer))) {
             return;
         }
-        if (numbers[layer] != number) {
-            numbers[layer] = number;
-            counts[layer] = 0;
-        }
+        int most = Math.min(free, coming.room(layer, number));
         int ranks = rank(layout.experts(layer));
-        int first = counts[layer];
-        for (int i = 0; i < ranks && free > 0 && counts[layer] < MissShare.MOST_COMING; i++) {
-            int expert = ranked[i];
-            if (!cache.isResident(layer, expert) && blobs.address(layer, expert) != 0 && !isComing(layer, expert)) {
-                coming[layer][counts[layer]++] = expert;
-                free--;
-            }
-        }
-        queue(layer, first);
-    }
-
-    private boolean isComing(int layer, int expert) {
-        for (int i = 0; i < counts[layer]; i++) {
-            if (coming[layer][i] == expert) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private int underWay() {
         int count = 0;
-        for (Event event : done) {
-            count += event.isDone() ? 0 : 1;
+        for (int i = 0; i < ranks && count < most; i++) {
+            int expert = ranked[i];
+            if (!cache.isResident(layer, expert) && blobs.address(layer, expert) != 0 && !coming.has(layer, expert)) {
+                ranked[count++] = expert;
+            }
         }
-        return count;
-    }
-
-    /** Queues the layer's entries from {@code first} on, which are not kept waiting by blobs, then every blob with its ticket behind it. */
-    private void queue(int layer, int first) {
-        int ticket = tickets;
-        int place = next;
-        for (int i = first; i < counts[layer]; i++) {
-            MemorySegment entry = entry(++ticket);
-            entry.setAtIndex(JAVA_INT, 0, numbers[layer]);
-            entry.setAtIndex(JAVA_INT, 1, coming[layer][i] | ((firstPlace + place) << 16));
-            entry.setAtIndex(JAVA_INT, 2, ticket);
-            entry.setAtIndex(JAVA_INT, 3, numbers[layer]);
-            contents[place] = key(layer, coming[layer][i]);
-            place = (place + 1) % contents.length;
-            long at = layer * MissShare.COMING_BYTES + i * MissShare.ENTRY_BYTES;
-            device.copyToDevice(entry, entries, at, told);
-        }
-        long bytes = layout.layout(layer).blobBytes();
-        for (int i = first; i < counts[layer]; i++) {
-            MemorySegment blob = blobs.direct(layer, coming[layer][i] * layout.stride(layer), bytes);
-            device.copyToDevice(blob, memory, base + (firstPlace + next) * layout.maxStride(), stream);
-            Event copied = done[++tickets % UNDER_WAY];
-            copied.record(stream);
-            // In another stream, so that it waits for the blob's last byte: copies of one stream may overlap.
-            landed.waitFor(copied);
-            device.copyToDevice(entry(tickets).asSlice(8, 4), arrived, 0, landed);
-            next = (next + 1) % contents.length;
-        }
-    }
-
-    private MemorySegment entry(int ticket) {
-        return records.host().asSlice((ticket % RECORDS) * MissShare.ENTRY_BYTES, MissShare.ENTRY_BYTES);
-    }
-
-    /** Blobs that were brought so far. */
-    synchronized int brought() {
-        return tickets;
+        coming.bring(layer, ranked, count);
     }
 
     @Override
     public void close() {
-        guesses.close();
-        stream.synchronize();
-        told.synchronize();
-        landed.synchronize();
         Closing.all(owned);
     }
 }

@@ -205,7 +205,7 @@ final class SharedSteps implements AutoCloseable {
     }
 
     /** Blobs that were brought ahead so far. */
-    int broughtAhead() {
+    long broughtAhead() {
         PullAhead now = ahead;
         return now == null ? 0 : now.brought();
     }
