@@ -6,6 +6,12 @@ import java.util.List;
 final class Closing {
     private Closing() {}
 
+    /** Notes something that is to be given back. */
+    static <T extends AutoCloseable> T own(List<AutoCloseable> owned, T made) {
+        owned.add(made);
+        return made;
+    }
+
     static void all(List<AutoCloseable> made) {
         for (AutoCloseable one : made.reversed()) {
             try {

@@ -1,5 +1,6 @@
 package dev.strata.decode;
 
+import static dev.strata.decode.Closing.own;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import dev.strata.device.Buffer;
@@ -14,9 +15,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Experts on their way to spare slots, which they take in turn, by the card's copy engine, which takes nothing from the kernels. Entries that say what is
- * coming go ahead of the blobs: the kernel that shares out a layer's misses takes experts for hits when it finds their entries, and for misses when those came
- * too late. Behind every blob goes its ticket, for which the card waits. One thread at a time uses it.
+ * Experts on their way to spare slots, which they take in turn. The card's copy engine brings them, which takes nothing from the kernels. Entries that say
+ * what is coming go ahead of the blobs: the kernel that shares out a layer's misses takes experts for hits when it finds their entries, and for misses when
+ * those came too late. Behind every blob goes its ticket, for which the card waits. One thread at a time uses it.
  */
 final class ComingExperts implements AutoCloseable {
     /** Copies that may be under way: about what a layer has time for. */
@@ -70,15 +71,15 @@ final class ComingExperts implements AutoCloseable {
         numbers = new int[layout.layers()];
         counts = new int[layout.layers()];
         coming = new int[layout.layers()][MissShare.MOST_COMING];
-        records = own(device.allocatePinned(RECORDS * MissShare.ENTRY_BYTES, "experts that are coming"));
-        entries = own(device.allocate(MissShare.COMING_BYTES * layout.layers(), "experts that are coming"));
-        arrived = own(device.allocate(TICKET_ROOM, "experts that are there"));
-        stream = own(device.newStream("experts ahead"));
-        told = own(device.newStream("experts that are coming"));
-        landed = own(device.newStream("experts that are there"));
+        records = own(owned, device.allocatePinned(RECORDS * MissShare.ENTRY_BYTES, "experts that are coming"));
+        entries = own(owned, device.allocate(MissShare.COMING_BYTES * layout.layers(), "experts that are coming"));
+        arrived = own(owned, device.allocate(TICKET_ROOM, "experts that are there"));
+        stream = own(owned, device.newStream("experts ahead"));
+        told = own(owned, device.newStream("experts that are coming"));
+        landed = own(owned, device.newStream("experts that are there"));
         done = new Event[UNDER_WAY];
         for (int i = 0; i < done.length; i++) {
-            done[i] = own(device.newEvent());
+            done[i] = own(owned, device.newEvent());
         }
         device.fill(entries, 0, entries.bytes(), 0, stream);
         device.fill(arrived, 0, TICKET_ROOM, 0, stream);
@@ -106,11 +107,6 @@ final class ComingExperts implements AutoCloseable {
             Closing.all(owned);
             throw failed;
         }
-    }
-
-    private <T extends AutoCloseable> T own(T made) {
-        owned.add(made);
-        return made;
     }
 
     /** Where kernels find what comes for a layer. */

@@ -1,5 +1,7 @@
 package dev.strata.decode;
 
+import static dev.strata.decode.Closing.own;
+
 import dev.strata.device.Buffer;
 import dev.strata.device.Device;
 import dev.strata.device.ExpertWorkers;
@@ -253,11 +255,6 @@ public final class ExpertTiers {
     private static int pullSlots(ArenaLayout layout) {
         int most = Math.max(PULL_SLOTS, PULLED_OF_A_LAYER * layout.layers());
         return Math.min(layout.totalExperts(), Math.clamp(PULL_BYTES / layout.maxStride(), 2, most));
-    }
-
-    private static <T extends AutoCloseable> T own(List<AutoCloseable> owned, T made) {
-        owned.add(made);
-        return made;
     }
 
     private static SlotCache cache(

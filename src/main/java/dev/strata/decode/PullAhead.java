@@ -1,5 +1,6 @@
 package dev.strata.decode;
 
+import static dev.strata.decode.Closing.own;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.strata.device.Buffer;
@@ -78,11 +79,6 @@ final class PullAhead implements AutoCloseable {
             throw failed;
         }
         owned = made;
-    }
-
-    private static <T extends AutoCloseable> T own(List<AutoCloseable> owned, T made) {
-        owned.add(made);
-        return made;
     }
 
     void start() {

@@ -1,5 +1,6 @@
 package dev.strata.decode;
 
+import static dev.strata.decode.Closing.own;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import dev.strata.device.Buffer;
@@ -120,11 +121,6 @@ final class SharedSteps implements AutoCloseable {
             Closing.all(owned);
             throw failed;
         }
-    }
-
-    private static <T extends AutoCloseable> T own(List<AutoCloseable> owned, T made) {
-        owned.add(made);
-        return made;
     }
 
     /** Lets the processor take part from now on; {@code workers} are closed with this, also when it fails. */
