@@ -101,9 +101,12 @@ final class PullAhead implements AutoCloseable {
      * @param meets whether its layers ask the processor
      */
     void begin(boolean meets) {
-        limit = meets ? BESIDE_MEETINGS : ComingExperts.UNDER_WAY;
         if (gate.open()) {
+            limit = meets ? BESIDE_MEETINGS : ComingExperts.UNDER_WAY;
             guesses.begin();
+        } else {
+            // The thread hears guesses as long as steps follow one another quickly.
+            limit = 0;
         }
     }
 

@@ -37,6 +37,7 @@ final class FakePass implements AutoCloseable {
     private final List<Buffer> made = new ArrayList<>();
     private long products;
     private long scribbled;
+    private boolean misleads;
 
     FakePass(FakeDevice device, ExpertPlacement placement, int layers, int used, int mostRows) {
         this.device = device;
@@ -81,7 +82,7 @@ final class FakePass implements AutoCloseable {
             for (int layer = 0; layer < until; layer++) {
                 int[] following = layer + 1 < until ? choose(layer + 1, rows, random) : new int[0];
                 route(chosen);
-                Groups groups = new Groups(layer, rows, chosen, following);
+                Groups groups = new Groups(layer, rows, chosen, misleads ? new int[0] : following);
                 chosen = following;
                 placement.products(layer, groups);
                 groups.finish();
@@ -98,6 +99,11 @@ final class FakePass implements AutoCloseable {
     /** Passes that borrow memory for their activations write into all of it. */
     void scribble(long bytes) {
         scribbled = bytes;
+    }
+
+    /** From now on guesses know nothing of what is chosen. */
+    void mislead() {
+        misleads = true;
     }
 
     private int[] choose(int layer, int rows, RandomGenerator random) {

@@ -155,6 +155,25 @@ class SharedStepsTest {
     }
 
     @Test
+    void guessesThatAreWrongRest() {
+        SplittableRandom random = new SplittableRandom(9);
+        try (World world = new World(30, 5, 1)) {
+            world.pass.mislead();
+            for (int step = 0; world.placement.broughtAhead() < 256 && step < 2000; step++) {
+                world.pass.run(1, random);
+            }
+            world.pass.run(1, random);
+            long brought = world.placement.broughtAhead();
+            assertTrue(brought >= 256, "brought " + brought + " experts");
+            for (int step = 0; step < 100; step++) {
+                world.pass.run(1, random);
+            }
+            assertEquals(brought, world.placement.broughtAhead());
+            assertEquals(List.of(), world.pass.wrong());
+        }
+    }
+
+    @Test
     void residentExpertsNeedNoMeeting() {
         try (World world = new World(240, 0, 0)) {
             int form = world.placement.form();
