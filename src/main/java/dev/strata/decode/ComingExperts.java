@@ -23,6 +23,9 @@ final class ComingExperts implements AutoCloseable {
     /** Copies that may be under way: about what a layer has time for. */
     static final int UNDER_WAY = MissShare.MOST_COMING;
 
+    /** Places that have to be there: a layer's blobs are read while those of the next two layers come. */
+    static final int LEAST_PLACES = (1 + MissShare.GUESSED_LAYERS) * MissShare.MOST_COMING;
+
     /** Entries that wait for their copies, by far more than can be under way. */
     private static final int RECORDS = 64;
 

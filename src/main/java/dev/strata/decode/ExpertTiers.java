@@ -46,9 +46,6 @@ public final class ExpertTiers {
     /** Slots for each layer, so that most of what a step pulls is still there behind it. */
     private static final int PULLED_OF_A_LAYER = 2;
 
-    /** Slots from which on half of them are for experts that are brought ahead. */
-    private static final int LEAST_AHEAD = 16;
-
     private static final long PULL_BYTES = 256 * Bytes.MIB;
 
     /** Shortest ring that is worth borrowing. */
@@ -136,7 +133,7 @@ public final class ExpertTiers {
         long spareOffset = memory.bytes() - spareBytes;
         long pulledOffset = spareOffset + SPARE_SLOTS * stride;
         // Half of the slots are for what is brought ahead of the layers.
-        int ahead = misses.bringsAhead() && pullSlots >= LEAST_AHEAD ? pullSlots / 2 : 0;
+        int ahead = misses.bringsAhead() && pullSlots / 2 >= ComingExperts.LEAST_PLACES ? pullSlots / 2 : 0;
         int pulled = misses.pull() ? pullSlots - ahead : 0;
 
         PlacedBlobs blobs = new PlacedBlobs(source, pinned, cache);
