@@ -130,6 +130,11 @@ final class ComingExperts implements AutoCloseable {
         }
     }
 
+    /** Clears all entries, behind what is queued: numbers of guesses come round, and one that was left is of another expert then. */
+    void forget(Stream steps) {
+        device.fill(entries, 0, entries.bytes(), 0, steps);
+    }
+
     /** Whether a spare slot of this one still holds what was brought there; those of others do. */
     boolean holds(int place, int layer, int expert) {
         return place < firstPlace || contents[place - firstPlace] == key(layer, expert);

@@ -26,6 +26,9 @@ final class PullAhead implements AutoCloseable {
     /** Copies that may be under way where the processor computes a part: a further one would keep the next layer's question and blobs from the link. */
     private static final int BESIDE_MEETINGS = 1;
 
+    /** Passes before the first number of a guess can come again. */
+    private static final int FRESH_NUMBERS = 1 << (Integer.SIZE - 2 * MissShare.GUESSED_LAYER_BITS);
+
     /** Looks at products that have not come. */
     private static final int PATIENCE = 100_000;
 
@@ -41,6 +44,7 @@ final class PullAhead implements AutoCloseable {
     private long found;
     private long foundBefore;
     private long judged;
+    private int passes;
     private final float[] logits;
     private final float[] best;
     private final int[] ranked;
@@ -99,8 +103,12 @@ final class PullAhead implements AutoCloseable {
      * A pass that may guess begins.
      *
      * @param meets whether its layers ask the processor
+     * @param stream where its kernels are queued
      */
-    void begin(boolean meets) {
+    void begin(boolean meets, Stream stream) {
+        if (++passes % FRESH_NUMBERS == 0) {
+            coming.forget(stream);
+        }
         if (gate.open()) {
             limit = meets ? BESIDE_MEETINGS : ComingExperts.UNDER_WAY;
             guesses.begin();

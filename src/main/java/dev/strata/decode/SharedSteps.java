@@ -288,7 +288,7 @@ final class SharedSteps implements AutoCloseable {
         }
         PullAhead guessing = ahead;
         if (guessing != null) {
-            guessing.begin(asking);
+            guessing.begin(asking, stream);
         }
     }
 
