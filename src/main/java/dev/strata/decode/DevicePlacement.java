@@ -216,9 +216,8 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         long missed = usage.missedOnce();
         boolean noted = log.read(this::chosen);
         if (noted) {
-            shared.missed((usage.missedOnce() - missed) / (double) (layout.maxStride() * layout.layers()));
+            shared.stepEnded((usage.missedOnce() - missed) / (double) (layout.maxStride() * layout.layers()));
             stepEnded.run();
-            shared.stepEnded();
             keepPulled(stream);
         }
         if (noted && ++sinceRound >= adaptation.every()) {

@@ -123,17 +123,17 @@ final class PullAhead implements AutoCloseable {
         found++;
     }
 
-    /** Blobs that had been brought ahead and the last step used, of those that have been told. */
-    int foundInStep() {
-        return (int) (found - foundBefore);
-    }
-
-    /** The last step is over, and all that it used has been told: nothing is brought for its guesses any more, so that places stay as they are until there are new ones. */
-    synchronized void stepEnded() {
+    /**
+     * The last step is over, and all that it used has been told: nothing is brought for its guesses any more, so that places stay as they are until there are new
+     * ones. Returns how many blobs it used that had been brought ahead.
+     */
+    synchronized int stepEnded() {
         handled = guesses.number();
-        gate.step((int) (coming.brought() - judged), foundInStep());
+        int foundNow = (int) (found - foundBefore);
+        gate.step((int) (coming.brought() - judged), foundNow);
         judged = coming.brought();
         foundBefore = found;
+        return foundNow;
     }
 
     /**

@@ -172,45 +172,32 @@ final class SharedSteps implements AutoCloseable {
         made.start();
     }
 
-    /** The last step is over, and all that it used has been told. */
-    void stepEnded() {
-        PullAhead now = ahead;
-        if (now != null) {
-            now.stepEnded();
-        }
-    }
-
     /** The last step used what it found in a spare slot. */
     void used(int place) {
-        PullAhead now = ahead;
-        if (now != null && place >= spares) {
-            now.found();
+        if (ahead != null && place >= spares) {
+            ahead.found();
         }
     }
 
     /** Missed experts that had been brought ahead of their layer. */
     long foreseen() {
-        PullAhead now = ahead;
-        return now == null ? 0 : now.foreseen();
+        return ahead == null ? 0 : ahead.foreseen();
     }
 
     /** Whether a spare slot still holds what a pass of the last step found there. */
     boolean holds(int place, int layer, int expert) {
-        PullAhead now = ahead;
-        return now == null || now.holds(place, layer, expert);
+        return ahead == null || ahead.holds(place, layer, expert);
     }
 
     /** Blobs that were brought ahead so far. */
     long broughtAhead() {
-        PullAhead now = ahead;
-        return now == null ? 0 : now.brought();
+        return ahead == null ? 0 : ahead.brought();
     }
 
     /** Before a pass that is not one of shared steps: spare slots are others' as long as it runs. */
     void leave(Stream stream) {
-        PullAhead now = ahead;
-        if (now != null) {
-            now.leave(stream);
+        if (ahead != null) {
+            ahead.leave(stream);
         }
     }
 
@@ -263,15 +250,14 @@ final class SharedSteps implements AutoCloseable {
     }
 
     /**
-     * The last step has been counted.
+     * The last step is over, and all that it used has been told.
      *
      * @param experts missed experts of a layer, the mean; those that had been brought ahead are among them
      */
-    void missed(double experts) {
+    void stepEnded(double experts) {
+        double foreseen = ahead == null ? 0 : ahead.stepEnded() / (double) layout.layers();
         Host now = host;
-        PullAhead guessing = ahead;
         if (now != null) {
-            double foreseen = guessing == null ? 0 : guessing.foundInStep() / (double) layout.layers();
             trend.missed((experts - foreseen) * now.linkNanos());
         }
     }
@@ -286,9 +272,8 @@ final class SharedSteps implements AutoCloseable {
         if (now != null) {
             beginMeetings(now, reached, stream);
         }
-        PullAhead guessing = ahead;
-        if (guessing != null) {
-            guessing.begin(asking, stream);
+        if (ahead != null) {
+            ahead.begin(asking, stream);
         }
     }
 
@@ -362,9 +347,8 @@ final class SharedSteps implements AutoCloseable {
      * @throws IllegalStateException when the processor failed in one
      */
     void settle() {
-        PullAhead guessing = ahead;
-        if (guessing != null) {
-            guessing.settle();
+        if (ahead != null) {
+            ahead.settle();
         }
         Host now = host;
         if (now != null) {
