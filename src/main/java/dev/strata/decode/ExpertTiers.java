@@ -141,12 +141,13 @@ public final class ExpertTiers {
                 owned,
                 SharedSteps.create(
                         device, cache, table, memory.address() + pulledOffset, pulled, log, misses.tailSkip()));
-        if (ahead > 0 && source.arena() != null && cache.slots() < layout.totalExperts()) {
+        boolean missesLieInRam = source.arena() != null && cache.slots() < layout.totalExperts();
+        if (ahead > 0 && missesLieInRam) {
             shared.bringAhead(new PullAhead(device, cache, blobs, memory, pulledOffset, pulled, ahead));
         }
         ExpertWorkers workers = null;
         Supplier<ExpertWorkers> wanted = misses.workers();
-        if (wanted != null && source.arena() != null && cache.slots() < layout.totalExperts()) {
+        if (wanted != null && missesLieInRam) {
             workers = wanted.get();
             meet(shared, workers, device, source, pinned, blobs, memory, pulledOffset, misses);
         }

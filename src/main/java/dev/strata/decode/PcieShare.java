@@ -98,8 +98,7 @@ final class PcieShare {
         int best = 1;
         for (int misses = 1; misses <= MOST_MISSES; misses++) {
             // The best count never falls and rises by at most one with a miss more, since both sides' times are linear.
-            // No
-            // help at all is another case, in which a first expert alone may not pay while several do.
+            // No help at all is another case, in which a first expert alone may not pay while several do.
             best = time(best + 1, misses) < time(best, misses) ? best + 1 : best;
             int next = time(best, misses) < time(0, misses) ? best : 0;
             changed |= shares[misses] != next;
