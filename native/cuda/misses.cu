@@ -87,7 +87,7 @@ struct MeetingState {
     u32 unused[5];
 };
 
-// What the host brings for a layer; dev.strata.decode.PullAhead writes it, an entry when it begins with a blob. Valid where both tags are the running guess's. Low half
+// What the host brings for a layer; dev.strata.decode.ComingExperts writes it, an entry when it begins with a blob. Valid where both tags are the running guess's. Low half
 // of `what`: the expert, high half: its spare slot. The blob has arrived when the number behind it has, its ticket; those of later entries come later.
 static const int MOST_COMING = 4;
 struct Coming {
@@ -97,6 +97,19 @@ static const int GUESSED_LAYER_BITS = 10, COMING_WORDS = MOST_COMING * sizeof(Co
 
 // A note is an expert's number, and above these bits one more than the number of the spare slot that it was pulled into.
 static const int NOTED_EXPERT_BITS = 16;
+
+// The rest of a question, its number last. References, so that what they name is not read earlier.
+STRATA_INLINE void put(Question* question, MeetingState* state, u32 number, int layer, int rows, int used, const int& count,
+                       const int& linked) {
+    question->layer = layer;
+    question->rows = rows;
+    question->used = used;
+    question->count = count;
+    question->linked = linked;
+    fence_system();
+    store_shared_word(&question->sequence, number);
+    state->asked_at = device_nanos();
+}
 
 STRATA_KERNEL(256, share_misses, const u64* table, int* ids, int* notes, float* weights, int tail, int pairs, int used, u64 cache,
               u64 cache_bytes, const u16* shares, int most_shared, u64 spare, u64 stride, int spares, int experts, int layer, u64* planned,
@@ -218,14 +231,7 @@ STRATA_KERNEL(256, share_misses, const u64* table, int* ids, int* notes, float* 
         u32 number = state->sequence + 1;
         state->sequence = number;
         state->asked = 1;
-        question->layer = layer;
-        question->rows = rows;
-        question->used = used;
-        question->count = asked[0];
-        question->linked = asked[1];
-        fence_system();
-        store_shared_word(&question->sequence, number);
-        state->asked_at = device_nanos();
+        put(question, state, number, layer, rows, used, asked[0], asked[1]);
     }
 }
 
@@ -277,11 +283,14 @@ struct ShareRow {
     int used, most_shared, spares, layer, columns, next_layer, next_experts[2], parts, blocks;
 };
 
+// Experts of a row, one a lane of the warp that plans, and warps of a block; dev.strata.cuda.MissKernels has the same.
+static const int MOST_USED = 32, SHARE_WARPS = 16;
+
 struct RowPlan {
     u32 words[COMING_WORDS], next_spare, guess, guesses, awaited;
-    u64 from[32], to[32];
-    int experts[32], listed, linked, pulling, awaits;
-    float partial[16];
+    u64 from[MOST_USED], to[MOST_USED];
+    int experts[MOST_USED], listed, linked, pulling, awaits;
+    float partial[SHARE_WARPS];
 };
 
 // By one warp, a lane an expert. Block 0 tells what was planned and lets the next kernel in behind it, since that one reads the plan early.
@@ -378,14 +387,7 @@ STRATA_INLINE void ask(const ShareRow& given, const RowPlan& plan) {
     if (t == 0) {
         u32 number = given.state->sequence + 1;
         given.state->sequence = number;
-        question->layer = given.layer;
-        question->rows = 1;
-        question->used = given.used;
-        question->count = plan.listed;
-        question->linked = plan.linked;
-        fence_system();
-        store_shared_word(&question->sequence, number);
-        given.state->asked_at = device_nanos();
+        put(question, given.state, number, given.layer, 1, given.used, plan.listed, plan.linked);
         store_shared_word(&given.state->told, plan.guesses + 1);
     }
 }
@@ -397,7 +399,7 @@ template <class T>
 STRATA_INLINE void share_row(const ShareRow& given, RowPlan& plan) {
     int t = threadIdx.x, warp = t >> 5, lane = t & 31, part = warp % given.parts, items = given.columns >> 3;
     int which = (int)blockIdx.x / given.blocks, block = (int)blockIdx.x % given.blocks, experts = given.next_experts[which];
-    int expert = (block * 16 + warp) / given.parts;
+    int expert = (block * SHARE_WARPS + warp) / given.parts;
     float weights[GUESS_STEPS][8], sum = 0.0f;
     auto item_of = [&](int j) { return lane + 32 * (part + given.parts * j); };
 #pragma unroll
@@ -458,7 +460,7 @@ STRATA_INLINE void share_row(const ShareRow& given, RowPlan& plan) {
         plan.partial[warp] = sum;
     }
     __syncthreads();
-    int of_block = 16 / given.parts, mine = block * of_block + t;
+    int of_block = SHARE_WARPS / given.parts, mine = block * of_block + t;
     if (t < of_block && mine < experts) {
         float all = 0.0f;
         for (int i = 0; i < given.parts; i++) {
@@ -474,10 +476,10 @@ STRATA_INLINE void share_row(const ShareRow& given, RowPlan& plan) {
 }
 
 // T: type of the next layer's router; any where nothing is guessed. Two blocks fit a multiprocessor.
-#define STRATA_SHARE_ROW(name, T)                                                             \
-    STRATA_RESIDENT_KERNEL(512, 2, share_row_##name, const __grid_constant__ ShareRow given) { \
-        __shared__ RowPlan plan;                                                              \
-        share_row<T>(given, plan);                                                            \
+#define STRATA_SHARE_ROW(name, T)                                                                           \
+    STRATA_RESIDENT_KERNEL(32 * SHARE_WARPS, 2, share_row_##name, const __grid_constant__ ShareRow given) { \
+        __shared__ RowPlan plan;                                                                            \
+        share_row<T>(given, plan);                                                                          \
     }
 STRATA_SHARE_ROW(f32, TypeF32)
 STRATA_SHARE_ROW(f16, TypeF16)

@@ -22,6 +22,7 @@ final class MissKernels {
     private static final List<QuantType> ROUTERS =
             List.of(QuantType.F32, QuantType.F16, QuantType.BF16, QuantType.Q8_0);
 
+    /** Of a block of {@code share_row} or {@code pull_blobs}. */
     private static final int WARPS = 16;
 
     /** Experts of a row that {@code share_row} plans for. */
