@@ -81,7 +81,8 @@ final class CudaOps implements Ops, AutoCloseable {
         RowDecode rowDecode = new RowDecode(launcher, kernels, integers, sharedBytes, processors);
         this.decodeProducts = new DecodeProducts(launcher, kernels, types, forms, rowDecode, sharedBytes);
         this.rowHyper = new RowHyper(launcher, scratch, rowDecode, forms, sharedBytes);
-        DecodeExperts decodeExperts = new DecodeExperts(launcher, scratch, kernels, types, forms, rowDecode, sharedBytes);
+        DecodeExperts decodeExperts =
+                new DecodeExperts(launcher, scratch, kernels, types, forms, rowDecode, sharedBytes);
         boolean groups = options.tensorCores() == TensorCores.GROUP
                 || (options.tensorCores() == TensorCores.AUTO && device.computeCapability() == 90);
         TileProducts tiles = new TileProducts(launcher, kernels, groups, processors);

@@ -127,8 +127,8 @@ final class LayerExperts {
     /** {@link dev.strata.device.Ops#experts}. */
     void sum(ExpertLayer layer, Tensor in, Routing routing, Tensor out, boolean capturing) {
         CudaExpertLayer own = (CudaExpertLayer) layer;
-        CudaExpertGroups groups = new CudaExpertGroups(
-                kernels, prompts, misses, activations, stream, own, in, routing, out, capturing);
+        CudaExpertGroups groups =
+                new CudaExpertGroups(kernels, prompts, misses, activations, stream, own, in, routing, out, capturing);
         compute(own, groups);
         groups.finish();
         activations.written(out);

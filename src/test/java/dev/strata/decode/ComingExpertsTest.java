@@ -39,14 +39,12 @@ class ComingExpertsTest {
         long base = 4 * MODEL.maxStride();
         try (FakeDevice device = FakeDevice.threaded(8 << 20);
                 TieredExpertSource source = TieredExpertSource.resident(arena);
-                PinnedRanges pinned = ArenaPinner.pin(
-                        device, arena, PinPlan.wholeLayers(MODEL, all), all, (layer, expert) -> false);
-                Buffer memory = device.allocate(
-                        base + (FIRST + ComingExperts.LEAST_PLACES) * MODEL.maxStride(), "slots");
+                PinnedRanges pinned =
+                        ArenaPinner.pin(device, arena, PinPlan.wholeLayers(MODEL, all), all, (layer, expert) -> false);
+                Buffer memory =
+                        device.allocate(base + (FIRST + ComingExperts.LEAST_PLACES) * MODEL.maxStride(), "slots");
                 SlotCache cache = new SlotCache(
-                        MODEL,
-                        SlotPlan.fit(MODEL, ExpertProfile.even(MODEL).ranking(), base, 4),
-                        memory);
+                        MODEL, SlotPlan.fit(MODEL, ExpertProfile.even(MODEL).ranking(), base, 4), memory);
                 Stream stream = device.newStream("test");
                 ComingExperts coming = ComingExperts.create(
                         device,
