@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -97,7 +98,7 @@ class SharingTest {
     /** Where a chunk can wait between its layers, answers go on meanwhile; one that breaks there takes nobody along. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void answersGoOnBetweenTheLayersOfAChunk(boolean drafts) {
+    void answersGoOnBetweenTheLayersOfAChunk(boolean drafts) throws InterruptedException {
         EngineFixture.Builder builder = new EngineFixture.Builder();
         builder.parallel = 4;
         builder.pages = 200;
@@ -109,13 +110,17 @@ class SharingTest {
             int[] first = EngineFixture.tokens(20, 1);
             int[] second = EngineFixture.tokens(25, 2);
             int[] prompt = EngineFixture.tokens(1200, 3);
-            CountDownLatch asked = new CountDownLatch(1);
+            // What a pass took is owed to the answers at once: the first one is not to load classes as well, and
+            // answers are not to end with its time.
+            fixture.run(EngineFixture.request(EngineFixture.prompt(EngineFixture.tokens(90, 4)), 20));
+            fixture.model.before = batch -> LockSupport.parkNanos(100_000);
             // All are there when the first pass begins.
-            fixture.model.before = batch -> await(asked);
+            CountDownLatch asked = new CountDownLatch(1);
+            Thread holder = holdLoop(fixture, asked);
             // One whose logits are no numbers, which is met in the middle of somebody's chunk.
             fixture.model.poisonedPosition = 200;
             Collector answer = new Collector();
-            // What the first pass took is owed to the answers at once: it is not to be long.
+            // While nothing decodes, no pass is to wait for what is due.
             answer.also = delta -> fixture.model.layers = 6;
             fixture.engine.generate(EngineFixture.request(EngineFixture.prompt(first), 300), answer);
             Collector other = fixture.begin(EngineFixture.request(EngineFixture.prompt(second), 150));
@@ -124,6 +129,7 @@ class SharingTest {
             assertEquals(EngineFixture.expected(second, 150), other.awaitEnd().text());
             answer.awaitEnd();
             fixture.model.layers = 0;
+            holder.join();
             assertTrue(answer.hasFailed(), "position 200 gives no numbers");
             assertEquals(EngineFixture.expected(prompt, 5), read.awaitEnd().text());
             assertTrue(fixture.model.between.size() >= 5, fixture.model.between.size() + " steps between layers");
@@ -132,6 +138,19 @@ class SharingTest {
                     fixture.run(EngineFixture.request(EngineFixture.prompt(first), 9))
                             .text());
         }
+    }
+
+    /** Keeps the step loop from its next pass until {@code asked} is down. */
+    private static Thread holdLoop(EngineFixture fixture, CountDownLatch asked) {
+        CountDownLatch held = new CountDownLatch(1);
+        Thread holder = Thread.ofVirtual()
+                .start(() -> fixture.engine.parts().loop().call(() -> {
+                    held.countDown();
+                    await(asked);
+                    return asked;
+                }));
+        await(held);
+        return holder;
     }
 
     private static void await(CountDownLatch asked) {
