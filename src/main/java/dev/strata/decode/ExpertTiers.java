@@ -349,10 +349,7 @@ public final class ExpertTiers {
                     ? StagerSizing.Source.FILE_UNBUFFERED
                     : StagerSizing.Source.FILE;
         }
-        // Products expand a group's weights first and give its slots back: they never hold them as those that read in
-        // place from the ring.
-        boolean fused = false;
-        return new StagerSizing.Case(unpinned, inRam, from, fused, settings.cpus(), bufferBytes(source), slots);
+        return new StagerSizing.Case(unpinned, inRam, from, settings.cpus(), bufferBytes(source), slots);
     }
 
     /** A buffer takes a blob the way its source reads it, from a page's start on. */

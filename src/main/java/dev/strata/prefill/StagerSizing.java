@@ -10,23 +10,14 @@ import java.util.OptionalInt;
  * @param ringSlots slots of the streamed ring, in widest blobs
  * @param threads copy threads; 0 when everything is pinned
  * @param buffers pinned buffers
- * @param bufferBytes size of one
+ * @param bufferBytes size of one: a piece of a blob, or the widest blob
  * @param batch neighbouring jobs that one claim takes
- * @param pieces whether buffers hold pieces of blobs instead of whole ones
  * @param ahead copies out of the buffers that are queued at the same time at most: while they run, further neighbours are filled and go in one
  * @param file whether unpinned bytes are read from a drive: then waits are longer
  * @param line what the log says
  */
 public record StagerSizing(
-        int ringSlots,
-        int threads,
-        int buffers,
-        long bufferBytes,
-        int batch,
-        boolean pieces,
-        int ahead,
-        boolean file,
-        String line) {
+        int ringSlots, int threads, int buffers, long bufferBytes, int batch, int ahead, boolean file, String line) {
     /** Where the unpinned bytes lie. */
     public enum Source {
         /** In the arena. */
@@ -58,17 +49,11 @@ public record StagerSizing(
      * @param unpinned share of the expert bytes that the device cannot copy itself, 0 to 1
      * @param unpinnedInRam share of those bytes that lies in RAM: 1 for an arena, 0 for a file, between for a tiered source
      * @param source where the others lie
-     * @param fused whether experts are computed in place from the ring, which allows a ring of two layers
      * @param cpus logical CPUs that the process may use
      * @param blobBytes the widest blob
      * @param slots slots that the cache will have; 0 when that does not matter
      */
-    public record Case(
-            double unpinned, double unpinnedInRam, Source source, boolean fused, int cpus, long blobBytes, int slots) {
-        public Case(double unpinned, double unpinnedInRam, Source source, boolean fused, int cpus, long blobBytes) {
-            this(unpinned, unpinnedInRam, source, fused, cpus, blobBytes, 0);
-        }
-    }
+    public record Case(double unpinned, double unpinnedInRam, Source source, int cpus, long blobBytes, int slots) {}
 
     /** What was asked for by hand; an empty number leaves the rule alone. */
     public record Overrides(
@@ -101,9 +86,6 @@ public record StagerSizing(
     /** Slots of the ring when all bytes are pinned. */
     public static final int RING = 384;
 
-    /** The same where experts are read in place from the ring. */
-    public static final int FUSED_RING = 1024;
-
     /**
      * Of a cache with this many slots and more, prompts borrow a ring of two layers: layers that compute for longer than their blobs take
      * give others a lead then, which is worth more than a few residents less.
@@ -134,7 +116,6 @@ public record StagerSizing(
                     0,
                     0,
                     1,
-                    false,
                     1,
                     false,
                     "prefill: all expert bytes are pinned: the streamed ring has " + ring + " slots");
@@ -153,13 +134,10 @@ public record StagerSizing(
         long bufferBytes = pieces ? PIECE : at.blobBytes;
         int ahead = Math.min(buffers, overrides.ahead.orElse(pieces ? PIECE_COPIES : buffers));
         String line = line(at, base, threads, buffers, bufferBytes, batch, pieces, ring, full);
-        return new StagerSizing(ring, threads, buffers, bufferBytes, batch, pieces, ahead, file, line);
+        return new StagerSizing(ring, threads, buffers, bufferBytes, batch, ahead, file, line);
     }
 
     private static int full(Case at, Overrides overrides) {
-        if (at.fused) {
-            return FUSED_RING;
-        }
         boolean measured = overrides.sizing != Named.REFERENCE && overrides.stageResident == StageResident.BY_SOURCE;
         boolean inRam = at.unpinned <= 0 || at.source == Source.RESIDENT;
         return measured && inRam && at.slots >= SLOTS_OF_LONG_RING ? 2 * RING : RING;
@@ -180,7 +158,7 @@ public record StagerSizing(
         if (at.source == Source.FILE_UNBUFFERED) {
             return new Base(RING / 4, 32, 128, false);
         }
-        return new Base(full / 4, 4, 16, false);
+        return new Base(RING / 4, 4, 16, false);
     }
 
     /** Threads of the piece sizing: as many as there are free cores, up to where the link is full. */

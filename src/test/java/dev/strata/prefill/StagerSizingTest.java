@@ -1,8 +1,6 @@
 package dev.strata.prefill;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.strata.prefill.StagerSizing.Case;
 import dev.strata.prefill.StagerSizing.Named;
@@ -20,42 +18,28 @@ class StagerSizingTest {
 
     @ParameterizedTest
     @CsvSource({
-        // unpinned, in RAM, source, fused, cpus, ring, threads, buffers, batch
-        "0,    1, RESIDENT,        false, 16, 384,  0,  0,   1",
-        "0,    1, RESIDENT,        true,  16, 1024, 0,  0,   1",
-        "0.10, 1, RESIDENT,        false, 64, 384,  4,  16,  1",
-        "0.10, 1, RESIDENT,        true,  64, 1024, 4,  16,  1",
-        "0.05, 0, FILE_UNBUFFERED, false, 64, 384,  4,  16,  8",
-        "0.11, 0, FILE,            false, 64, 96,   4,  16,  8",
-        "0.11, 0, FILE,            true,  64, 256,  4,  16,  8",
-        "0.11, 1, RESIDENT,        false, 8,  384,  4,  64,  1",
-        "1,    1, RESIDENT,        false, 16, 384,  4,  64,  1",
-        "1,    1, RESIDENT,        false, 24, 384,  6,  64,  1",
-        "1,    1, RESIDENT,        false, 32, 384,  8,  64,  1",
-        "1,    1, RESIDENT,        true,  64, 1024, 8,  64,  1",
-        "1,    0, FILE_UNBUFFERED, false, 16, 96,   32, 128, 8",
-        "1,    0, FILE_UNBUFFERED, true,  16, 96,   32, 128, 8",
-        "1,  0.91, FILE_UNBUFFERED, false, 32, 384,  8,  64,  8",
-        "1,  0.90, FILE_UNBUFFERED, false, 32, 96,   32, 128, 8",
-        "1,  0.91, FILE,            true,  32, 1024, 8,  64,  8",
+        // unpinned, in RAM, source, cpus, ring, threads, buffers, batch
+        "0,    1, RESIDENT,        16, 384,  0,  0,   1",
+        "0.10, 1, RESIDENT,        64, 384,  4,  16,  1",
+        "0.05, 0, FILE_UNBUFFERED, 64, 384,  4,  16,  8",
+        "0.11, 0, FILE,            64, 96,   4,  16,  8",
+        "0.11, 1, RESIDENT,        8,  384,  4,  64,  1",
+        "1,    1, RESIDENT,        16, 384,  4,  64,  1",
+        "1,    1, RESIDENT,        24, 384,  6,  64,  1",
+        "1,    1, RESIDENT,        32, 384,  8,  64,  1",
+        "1,    0, FILE_UNBUFFERED, 16, 96,   32, 128, 8",
+        "1,  0.91, FILE_UNBUFFERED, 32, 384,  8,  64,  8",
+        "1,  0.90, FILE_UNBUFFERED, 32, 96,   32, 128, 8",
+        "1,  0.91, FILE,            32, 384,  8,  64,  8",
     })
     void reference(
-            double unpinned,
-            double inRam,
-            Source source,
-            boolean fused,
-            int cpus,
-            int ring,
-            int threads,
-            int buffers,
-            int batch) {
+            double unpinned, double inRam, Source source, int cpus, int ring, int threads, int buffers, int batch) {
         StagerSizing sizing = StagerSizing.of(
-                new Case(unpinned, inRam, source, fused, cpus, BLOB), with(StageResident.BY_SOURCE, Named.REFERENCE));
+                new Case(unpinned, inRam, source, cpus, BLOB, 0), with(StageResident.BY_SOURCE, Named.REFERENCE));
         assertEquals(ring, sizing.ringSlots());
         assertEquals(threads, sizing.threads());
         assertEquals(buffers, sizing.buffers());
         assertEquals(batch, sizing.batch());
-        assertFalse(sizing.pieces());
         assertEquals(threads == 0 ? 0 : BLOB, sizing.bufferBytes());
     }
 
@@ -63,7 +47,6 @@ class StagerSizingTest {
     @CsvSource({"8, 4", "16, 12", "6, 2", "2, 1", "128, 12"})
     void piecesTakeTheFreeCores(int cpus, int threads) {
         StagerSizing sizing = StagerSizing.of(arena(1, cpus), Overrides.NONE);
-        assertTrue(sizing.pieces());
         assertEquals(threads, sizing.threads());
         assertEquals(48, sizing.buffers());
         assertEquals(1 << 20, sizing.bufferBytes());
@@ -72,10 +55,12 @@ class StagerSizingTest {
 
     @Test
     void filesAreNeverCutIntoPieces() {
-        Case file = new Case(1, 0, Source.FILE_UNBUFFERED, false, 16, BLOB);
-        assertFalse(StagerSizing.of(file, Overrides.NONE).pieces());
-        assertFalse(StagerSizing.of(file, with(StageResident.BY_SOURCE, Named.PIECES))
-                .pieces());
+        Case file = new Case(1, 0, Source.FILE_UNBUFFERED, 16, BLOB, 0);
+        assertEquals(BLOB, StagerSizing.of(file, Overrides.NONE).bufferBytes());
+        assertEquals(
+                BLOB,
+                StagerSizing.of(file, with(StageResident.BY_SOURCE, Named.PIECES))
+                        .bufferBytes());
     }
 
     @Test
@@ -84,12 +69,12 @@ class StagerSizingTest {
         assertEquals(96, sizing.ringSlots());
         assertEquals(4, sizing.threads());
         assertEquals(16, sizing.buffers());
-        assertFalse(sizing.pieces());
+        assertEquals(BLOB, sizing.bufferBytes());
     }
 
     @Test
     void stageResidentForcedGivesAFileTheResidentSizing() {
-        Case file = new Case(1, 0, Source.FILE_UNBUFFERED, false, 32, BLOB);
+        Case file = new Case(1, 0, Source.FILE_UNBUFFERED, 32, BLOB, 0);
         StagerSizing sizing = StagerSizing.of(file, with(StageResident.FORCED, Named.DEFAULT));
         assertEquals(384, sizing.ringSlots());
         assertEquals(8, sizing.threads());
@@ -127,12 +112,12 @@ class StagerSizingTest {
         assertEquals(
                 "prefill: 100% of the expert bytes are not pinned: the stager reads them from the file (unbuffered) with 32 threads"
                         + " into 128 pinned buffers (338 MiB) in claims of 8 and the streamed ring has 96 slots instead of 384",
-                StagerSizing.of(new Case(1, 0, Source.FILE_UNBUFFERED, false, 16, BLOB), Overrides.NONE)
+                StagerSizing.of(new Case(1, 0, Source.FILE_UNBUFFERED, 16, BLOB, 0), Overrides.NONE)
                         .line());
     }
 
     private static Case arena(double unpinned, int cpus) {
-        return new Case(unpinned, 1, Source.RESIDENT, false, cpus, BLOB);
+        return new Case(unpinned, 1, Source.RESIDENT, cpus, BLOB, 0);
     }
 
     private static Overrides with(StageResident resident, Named sizing) {
@@ -143,7 +128,7 @@ class StagerSizingTest {
     @Test
     void aLargeCacheLendsARingOfTwoLayers() {
         for (double unpinned : new double[] {0, 1}) {
-            Case large = new Case(unpinned, 1, Source.RESIDENT, false, 16, BLOB, 7000);
+            Case large = new Case(unpinned, 1, Source.RESIDENT, 16, BLOB, 7000);
             assertEquals(768, StagerSizing.of(large, Overrides.NONE).ringSlots());
             assertEquals(
                     384,
@@ -153,10 +138,10 @@ class StagerSizingTest {
                     unpinned > 0 ? 96 : 384,
                     StagerSizing.of(large, with(StageResident.OFF, Named.DEFAULT))
                             .ringSlots());
-            Case small = new Case(unpinned, 1, Source.RESIDENT, false, 16, BLOB, 6143);
+            Case small = new Case(unpinned, 1, Source.RESIDENT, 16, BLOB, 6143);
             assertEquals(384, StagerSizing.of(small, Overrides.NONE).ringSlots());
         }
-        Case file = new Case(1, 0, Source.FILE_UNBUFFERED, false, 16, BLOB, 7000);
+        Case file = new Case(1, 0, Source.FILE_UNBUFFERED, 16, BLOB, 7000);
         assertEquals(96, StagerSizing.of(file, Overrides.NONE).ringSlots());
     }
 }

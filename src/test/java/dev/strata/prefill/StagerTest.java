@@ -16,7 +16,7 @@ class StagerTest {
 
     @Test
     void neighboursThatAreFilledWhileACopyRunsGoInOne() {
-        StagerSizing sizing = new StagerSizing(0, 1, 6, PIECE, 1, true, 1, false, "");
+        StagerSizing sizing = new StagerSizing(0, 1, 6, PIECE, 1, 1, false, "");
         try (World world = new World(sizing, 9)) {
             Stager stager = world.stager;
             StagerWorker worker = world.worker;
@@ -45,7 +45,7 @@ class StagerTest {
 
     @Test
     void aWorkerThatWaitsForBuffersCanGoOnWhenTheyAreFree() {
-        StagerSizing sizing = new StagerSizing(0, 1, 2, PIECE, 2, true, 2, true, "");
+        StagerSizing sizing = new StagerSizing(0, 1, 2, PIECE, 2, 2, true, "");
         try (World world = new World(sizing, 4)) {
             Stager stager = world.stager;
             StagerWorker worker = world.worker;

@@ -138,7 +138,7 @@ class StreamInterleavingTest {
     }
 
     private static StagerSizing sizing(int buffers, long bytes, int batch) {
-        return new StagerSizing(0, 1, buffers, bytes, batch, true, 1 + buffers % 3, false, "");
+        return new StagerSizing(0, 1, buffers, bytes, batch, 1 + buffers % 3, false, "");
     }
 
     /** Bytes that may be left out before a part of a blob, and parts that blobs of these tests have. */
