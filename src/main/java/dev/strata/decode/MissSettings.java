@@ -24,16 +24,12 @@ public record MissSettings(
         int promptRows,
         int tailSkip,
         @Nullable Supplier<ExpertWorkers> workers) {
-    public MissSettings(
-            boolean pull, OptionalDouble linkShare, boolean balanced, @Nullable Supplier<ExpertWorkers> workers) {
-        this(pull, true, linkShare, balanced, 0, 0, workers);
-    }
+    /** The card takes all misses, and nothing is brought ahead. */
+    public static final MissSettings CARD_ONLY =
+            new MissSettings(true, false, OptionalDouble.empty(), false, 0, 0, null);
 
     /** Whether the link has a part in which it may bring experts ahead. */
     boolean bringsAhead() {
         return pull && ahead && linkShare.orElse(1) > 0;
     }
-
-    /** The card reads all misses over the link. */
-    public static final MissSettings CARD_ONLY = new MissSettings(true, OptionalDouble.empty(), false, null);
 }

@@ -34,9 +34,6 @@ public record PlacementSettings(
     /** Rows from which on prompts stream unless {@code STRATA_PREFILL_STREAM_MIN} says otherwise. */
     public static final int STREAM_FROM = 1024;
 
-    /** Device bytes kept free unless {@code --vram-reserve-mib} says otherwise. */
-    public static final long RESERVE = 700L << 20;
-
     /** With activations of prompts in borrowed memory. */
     public PlacementSettings withLoan(PromptLoan other) {
         return new PlacementSettings(
@@ -52,17 +49,4 @@ public record PlacementSettings(
                 other,
                 cpus);
     }
-
-    public static final PlacementSettings DEFAULTS = new PlacementSettings(
-            Integer.MAX_VALUE,
-            RESERVE,
-            STREAM_FROM,
-            true,
-            StagerSizing.Overrides.NONE,
-            true,
-            false,
-            SlotAdaptation.DEFAULTS,
-            0,
-            null,
-            Runtime.getRuntime().availableProcessors());
 }

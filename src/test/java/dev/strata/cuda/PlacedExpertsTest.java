@@ -58,6 +58,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class PlacedExpertsTest {
     private static final ModelOptions ROOM = new ModelOptions(64, 6, 1, KvFormat.F16, false);
     private static final int STREAM_FROM = 4;
+    private static final MissSettings CARD_WITH_GUESSES =
+            new MissSettings(true, true, OptionalDouble.empty(), false, 0, 0, null);
 
     @Test
     void everyPlacementGivesTheLogitsOfExpertsOnTheCard() {
@@ -109,7 +111,7 @@ class PlacedExpertsTest {
                 ModelFiles files = ModelFileOpener.open(folder);
                 TieredExpertSource source = source(files, from)) {
             Setting setting = new Setting(slots, "0", false, false, true, 1000);
-            return placed(backend, files, source, setting, MissSettings.CARD_ONLY, (model, placement) -> {
+            return placed(backend, files, source, setting, CARD_WITH_GUESSES, (model, placement) -> {
                 float[][] logits = steps(model);
                 assertTrue(
                         slots >= source.arenaLayout().totalExperts()
@@ -155,8 +157,11 @@ class PlacedExpertsTest {
             Setting setting = new Setting(6, pin, true, false, true);
             MissSettings misses = new MissSettings(
                     true,
+                    true,
                     OptionalDouble.of(0.5),
                     false,
+                    0,
+                    0,
                     () -> CpuExpertWorkers.start(new CpuSettings(2, null, false, false), List.of()));
             float[][] placed = placed(folder, options, setting, misses);
             double worst = worst(resident, placed);
@@ -344,7 +349,7 @@ class PlacedExpertsTest {
                         pinned,
                         ExpertProfile.even(layout),
                         setting.placement().withLoan(loan),
-                        MissSettings.CARD_ONLY)) {
+                        CARD_WITH_GUESSES)) {
                     deferred.become(placement);
                     memory.layOut(placement.chunk());
                     assertEquals(256, placement.chunk());
@@ -355,7 +360,7 @@ class PlacedExpertsTest {
     }
 
     private static float[][] placed(Path folder, Setting setting) {
-        return placed(folder, options(), setting, MissSettings.CARD_ONLY);
+        return placed(folder, options(), setting, CARD_WITH_GUESSES);
     }
 
     private static float[][] placed(Path folder, CudaOptions options, Setting setting, MissSettings misses) {

@@ -29,6 +29,7 @@ import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
+import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.SplittableRandom;
 import java.util.concurrent.CancellationException;
@@ -305,7 +306,8 @@ class DevicePlacementTest {
                                         TieredExpertSource.resident(arena),
                                         PinnedRanges.none(MODEL),
                                         ExpertProfile.even(MODEL),
-                                        settings(90))
+                                        settings(90),
+                                        new MissSettings(true, true, OptionalDouble.empty(), false, 0, 0, null))
                                 .close();
                     } catch (DeviceException expected) {
                         assertTrue(String.valueOf(expected.getMessage()).contains("fake"), expected.getMessage());
