@@ -9,7 +9,7 @@ import java.util.function.IntConsumer;
 
 /**
  * A thread that waits for a number in mapped memory to become another one, which the card writes while a pass runs. It spins for {@value #SPIN_MILLIS} ms
- * after the last one, then looks now and then while a pass is under way, and sleeps otherwise.
+ * after the last one, then looks now and then while a pass is under way, and sleeps otherwise. Numbers of passes that nobody announced do not keep it awake.
  */
 final class NumberWatch implements AutoCloseable {
     static final int SPIN_MILLIS = 20;
@@ -69,7 +69,9 @@ final class NumberWatch implements AutoCloseable {
             if (number != last) {
                 last = number;
                 heard.accept(number);
-                idleSince = System.nanoTime();
+                if (settled < begun) {
+                    idleSince = System.nanoTime();
+                }
             } else if (System.nanoTime() - idleSince < SPIN_NANOS) {
                 Thread.onSpinWait();
             } else if (settled < begun) {

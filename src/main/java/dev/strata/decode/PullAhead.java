@@ -113,7 +113,7 @@ final class PullAhead implements AutoCloseable {
             limit = meets ? BESIDE_MEETINGS : ComingExperts.UNDER_WAY;
             guesses.begin();
         } else {
-            // The thread hears guesses as long as steps follow one another quickly.
+            // The thread hears guesses until it falls asleep.
             limit = 0;
         }
     }
