@@ -136,6 +136,37 @@ final class DisconnectTest {
         }
     }
 
+    /** A piece is much larger than all buffers on the way, and the socket is full until its end has gone. */
+    @Test
+    void whoReadsSlowlyIsNotDropped() throws Exception {
+        Duration limit = Duration.ofSeconds(1);
+        String big = "x".repeat(64 << 20);
+        FakeInferenceService engine = new FakeInferenceService(output -> {
+            output.content(big);
+            output.content("the end");
+            output.finish(FinishReason.STOP);
+        });
+        try (TestServer server = TestServer.start(
+                        engine,
+                        options -> options.withLimits(options.limits().with(limits -> limits.slowReader = limit)));
+                RawClient client = new RawClient(server.server.port())) {
+            client.post("/v1/chat/completions", chat("a", true));
+            client.readUntil(": accepted\n\n");
+            long start = System.nanoTime();
+            int pieces = 0;
+            while (System.nanoTime() - start < 2 * limit.toNanos()) {
+                client.read(128 << 10);
+                pieces++;
+                while (System.nanoTime() - start < pieces * limit.toNanos() / 50) {
+                    server.get("/health");
+                }
+            }
+            assertNull(engine.cancellations.poll());
+            client.read(big.length() - pieces * (128 << 10));
+            client.readUntil("[DONE]");
+        }
+    }
+
     /** Nothing is being made any more; the end of a stream or a whole answer waits in the server. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})

@@ -44,6 +44,11 @@ final class RawClient implements AutoCloseable {
         return bytes.toString(StandardCharsets.UTF_8);
     }
 
+    /** The next {@code count} bytes, which are dropped. */
+    void read(int count) throws IOException {
+        in.skipNBytes(count);
+    }
+
     /** Everything until the server closes. */
     String readAll() throws IOException {
         return new String(in.readAllBytes(), StandardCharsets.UTF_8);

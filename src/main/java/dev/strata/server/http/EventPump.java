@@ -45,12 +45,11 @@ final class EventPump implements GenerationCall.Taker {
 
     private volatile @Nullable Throwable failure;
     private volatile long lastWrite = System.nanoTime();
-    /** Since when the socket has been full; 0: it is not. */
-    private volatile long fullSince;
+    private final UnreadBytes unread = new UnreadBytes();
 
     /** Longest silence, in nanoseconds. */
     private final long keepAlive;
-    /** Longest time that a client may leave its socket full, in nanoseconds. */
+    /** Longest time for which a client may take nothing of what waits for it, in nanoseconds. */
     private final long slowReader;
 
     /**
@@ -273,12 +272,11 @@ final class EventPump implements GenerationCall.Taker {
             return;
         }
         long now = System.nanoTime();
-        long full = fullSince;
-        if (full != 0 && now - full >= slowReader) {
+        if (unread.nanos(channel, now) >= slowReader) {
             exchange.abort();
             fail(new ClientGoneException(
                     "The client did not read its stream for " + TimeUnit.NANOSECONDS.toSeconds(slowReader) + " s"));
-        } else if (full == 0 && now - lastWrite >= keepAlive) {
+        } else if (now - lastWrite >= keepAlive) {
             keepAlive();
         }
     }
@@ -342,21 +340,12 @@ final class EventPump implements GenerationCall.Taker {
         if (socket != null && turn.isLoops()) {
             ChannelOutboundBuffer outbound = channel.unsafe().outboundBuffer();
             if (outbound != null && outbound.isEmpty() && events.isEmpty()) {
-                // Whoever has the turn next does not look.
-                fullSince = 0;
                 turn.open();
             }
         }
     }
 
     private boolean hasRoom() {
-        if (channel.isWritable() || !channel.isActive()) {
-            fullSince = 0;
-            return true;
-        }
-        if (fullSince == 0) {
-            fullSince = System.nanoTime();
-        }
-        return false;
+        return channel.isWritable() || !channel.isActive();
     }
 }

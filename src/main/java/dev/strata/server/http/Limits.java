@@ -12,7 +12,7 @@ import java.util.function.Consumer;
  * @param bodyTime longest silence while a body is received
  * @param idleTime a kept-alive connection without a request
  * @param keepAlive silence of a stream after which a comment is sent
- * @param slowReader time that a client may leave its socket full
+ * @param slowReader time for which a client may take nothing of what waits for it
  * @param queuedDeltas pieces of an answer waiting for a slow client; the request is cancelled beyond it
  * @param connections open connections; further ones are closed at once
  * @param requestsPerKey requests one API key (or one address, without keys) may have in flight; 429 beyond it

@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Closes connections that take too long over a request: headers that trickle in, bodies that stall, kept-alive connections without a request; and those that
- * leave their socket full. While an answer is being made or streamed no other clock runs. One half sits before the codec and sees raw bytes, the other after it
- * and sees messages; both live on the event loop.
+ * take nothing of what waits for them. While an answer is being made or streamed no other clock runs. One half sits before the codec and sees raw bytes, the
+ * other after it and sees messages; both live on the event loop.
  *
  * <p>Deadlines are only noted. One timer looks at them, at least as often as the shortest of the limits, so that a request costs the event loop none of its
  * own.
