@@ -102,7 +102,6 @@ final class FakeStream implements Stream {
             finished++;
             device.lock().notifyAll();
         }
-        device.settle();
     }
 
     @Override
