@@ -8,7 +8,7 @@ import dev.strata.format.gguf.GgufTensor;
 import dev.strata.format.gguf.GgufValue;
 import dev.strata.format.gguf.GgufValueType;
 import dev.strata.format.gguf.GgufWriter;
-import dev.strata.format.safetensors.SafetensorsFile;
+import dev.strata.format.safetensors.SafetensorsModelFiles;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -67,10 +67,10 @@ class DamagedFilesTest {
     }
 
     @Test
-    void damagedSafetensorsFiles() throws IOException {
+    void damagedSafetensorsModelFiless() throws IOException {
         damage(
                 Files.readAllBytes(safetensors()),
-                path -> SafetensorsFile.open(path).close(),
+                path -> SafetensorsModelFiles.open(path).close(),
                 "bad.safetensors");
     }
 

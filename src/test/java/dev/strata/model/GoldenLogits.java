@@ -2,7 +2,9 @@ package dev.strata.model;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.strata.format.safetensors.SafetensorsFile;
+import dev.strata.format.ModelFiles;
+import dev.strata.format.TensorValues;
+import dev.strata.format.safetensors.SafetensorsModelFiles;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -27,14 +29,15 @@ public final class GoldenLogits {
 
     static List<Case> read(Path json, Path tensors, String prefix) {
         List<Case> cases = new ArrayList<>();
-        try (SafetensorsFile golden = SafetensorsFile.open(tensors)) {
+        try (ModelFiles golden = SafetensorsModelFiles.open(tensors)) {
             JsonNode prompts = json(json).get("prompts");
             for (int i = 0; i < prompts.size(); i++) {
                 if (golden.find(prefix + i).isEmpty()) {
                     continue;
                 }
-                float[] values = golden.floats(prefix + i);
-                int count = Math.toIntExact(golden.require(prefix + i).shape().getFirst());
+                float[] values = TensorValues.floats(golden, prefix + i);
+                int count = Math.toIntExact(
+                        golden.find(prefix + i).orElseThrow().shape().getFirst());
                 float[][] logits = new float[count][];
                 for (int row = 0; row < count; row++) {
                     int columns = values.length / count;
@@ -46,12 +49,12 @@ public final class GoldenLogits {
         return cases;
     }
 
-    private static int[] rows(SafetensorsFile golden, int index, int count) {
+    private static int[] rows(ModelFiles golden, int index, int count) {
         int[] rows = new int[count];
         boolean named = golden.find("rows_" + index).isPresent();
         for (int i = 0; i < count; i++) {
             rows[i] = named
-                    ? (int) golden.data(golden.require("rows_" + index))
+                    ? (int) golden.data(golden.find("rows_" + index).orElseThrow())
                             .get(java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED, 8L * i)
                     : i;
         }

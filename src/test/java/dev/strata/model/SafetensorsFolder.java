@@ -3,8 +3,9 @@ package dev.strata.model;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.strata.format.ModelFiles;
 import dev.strata.format.TensorEntry;
-import dev.strata.format.safetensors.SafetensorsFile;
+import dev.strata.format.safetensors.SafetensorsModelFiles;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
@@ -27,7 +28,7 @@ final class SafetensorsFolder {
     /** All tensors of a folder's single file. */
     static SafetensorsFolder read(Path folder) {
         SafetensorsFolder result = new SafetensorsFolder();
-        try (SafetensorsFile file = SafetensorsFile.open(folder.resolve("model.safetensors"))) {
+        try (ModelFiles file = SafetensorsModelFiles.open(folder.resolve("model.safetensors"))) {
             for (TensorEntry entry : file.tensors()) {
                 result.tensors.put(
                         entry.name(),

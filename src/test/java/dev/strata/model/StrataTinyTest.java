@@ -10,7 +10,8 @@ import dev.strata.device.reference.ReferenceBackend;
 import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
 import dev.strata.format.Shared;
-import dev.strata.format.safetensors.SafetensorsFile;
+import dev.strata.format.TensorValues;
+import dev.strata.format.safetensors.SafetensorsModelFiles;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -62,8 +63,8 @@ class StrataTinyTest {
         int[] tokens = GoldenLogits.ints(
                 GoldenLogits.json(folder.resolve("golden.json")).get("tokens"));
         float[][] logits = new LogitsRunner(model).append(tokens, 192);
-        try (SafetensorsFile golden = SafetensorsFile.open(folder.resolve("golden.safetensors"))) {
-            float[] expected = golden.floats("logits");
+        try (ModelFiles golden = SafetensorsModelFiles.open(folder.resolve("golden.safetensors"))) {
+            float[] expected = TensorValues.floats(golden, "logits");
             int vocabulary = model.config().vocabulary();
             for (int row = 0; row < tokens.length; row++) {
                 float[] one = Arrays.copyOfRange(expected, row * vocabulary, (row + 1) * vocabulary);

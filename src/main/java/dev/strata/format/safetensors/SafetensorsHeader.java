@@ -14,18 +14,15 @@ import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The header of one safetensors file: eight bytes of length, then a JSON object of tensors, then data without holes.
  *
  * @param tensors in the order of their data, with absolute offsets
- * @param metadata the free-form {@code __metadata__} strings
  */
-public record SafetensorsHeader(List<TensorEntry> tensors, Map<String, String> metadata) {
+public record SafetensorsHeader(List<TensorEntry> tensors) {
     private static final ValueLayout.OfLong LENGTH = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final int LENGTH_BYTES = 8;
 
@@ -61,7 +58,6 @@ public record SafetensorsHeader(List<TensorEntry> tensors, Map<String, String> m
         byte[] json = new byte[(int) length];
         java.lang.foreign.MemorySegment.copy(file.bytes(), ValueLayout.JAVA_BYTE, LENGTH_BYTES, json, 0, json.length);
         List<TensorEntry> tensors = new ArrayList<>();
-        Map<String, String> metadata = new LinkedHashMap<>();
         try (JsonParser parser = JSON.createParser(json)) {
             if (parser.nextToken() != JsonToken.START_OBJECT) {
                 throw error(file, "the header at offset 8 is not a JSON object");
@@ -70,7 +66,7 @@ public record SafetensorsHeader(List<TensorEntry> tensors, Map<String, String> m
                 String name = parser.currentName();
                 parser.nextToken();
                 if (name.equals("__metadata__")) {
-                    readMetadata(file, parser, metadata);
+                    checkMetadata(file, parser);
                 } else {
                     tensors.add(entry(file, name, describe(file, name, parser), LENGTH_BYTES + length));
                 }
@@ -84,7 +80,7 @@ public record SafetensorsHeader(List<TensorEntry> tensors, Map<String, String> m
         }
         tensors.sort(Comparator.comparingLong(TensorEntry::offset).thenComparingLong(TensorEntry::bytes));
         rejectOverlapsAndHoles(file, tensors, LENGTH_BYTES + length);
-        return new SafetensorsHeader(Collections.unmodifiableList(tensors), Collections.unmodifiableMap(metadata));
+        return new SafetensorsHeader(Collections.unmodifiableList(tensors));
     }
 
     private static String position(JsonProcessingException exception) {
@@ -94,8 +90,7 @@ public record SafetensorsHeader(List<TensorEntry> tensors, Map<String, String> m
         return "at JSON position " + offset + " (file offset " + (LENGTH_BYTES + offset) + ")";
     }
 
-    private static void readMetadata(MappedFile file, JsonParser parser, Map<String, String> metadata)
-            throws IOException {
+    private static void checkMetadata(MappedFile file, JsonParser parser) throws IOException {
         if (parser.currentToken() != JsonToken.START_OBJECT) {
             throw error(file, "__metadata__ is not a JSON object");
         }
@@ -104,7 +99,6 @@ public record SafetensorsHeader(List<TensorEntry> tensors, Map<String, String> m
             if (!parser.nextToken().isScalarValue()) {
                 throw error(file, "__metadata__ key " + key + " is not a string");
             }
-            metadata.put(key, parser.getText());
         }
     }
 

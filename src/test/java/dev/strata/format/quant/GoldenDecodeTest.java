@@ -3,12 +3,14 @@ package dev.strata.format.quant;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.strata.format.ModelFiles;
 import dev.strata.format.QuantType;
 import dev.strata.format.Quants;
 import dev.strata.format.Shared;
 import dev.strata.format.TensorEntry;
+import dev.strata.format.TensorValues;
 import dev.strata.format.safetensors.JsonFile;
-import dev.strata.format.safetensors.SafetensorsFile;
+import dev.strata.format.safetensors.SafetensorsModelFiles;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
@@ -39,10 +41,10 @@ class GoldenDecodeTest {
         assertEquals((long) type.blockBytes(), described.get("block_bytes"));
         assertEquals((long) type.blockElements(), described.get("block_elements"));
         Path path = Shared.require("golden/quant/" + described.get("file"));
-        try (SafetensorsFile file = SafetensorsFile.open(path)) {
+        try (ModelFiles file = SafetensorsModelFiles.open(path)) {
             for (String kind : List.of("q", "r")) {
-                TensorEntry blocks = file.require(kind + "_blocks");
-                float[] expected = file.floats(kind + "_dequant");
+                TensorEntry blocks = file.find(kind + "_blocks").orElseThrow();
+                float[] expected = TensorValues.floats(file, kind + "_dequant");
                 assertEquals(type.bytes(expected.length), blocks.bytes());
                 MemorySegment bytes = file.data(blocks);
                 float[] actual = new float[expected.length];

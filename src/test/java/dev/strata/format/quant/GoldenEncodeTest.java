@@ -2,11 +2,13 @@ package dev.strata.format.quant;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.strata.format.ModelFiles;
 import dev.strata.format.QuantType;
 import dev.strata.format.Quants;
 import dev.strata.format.Shared;
+import dev.strata.format.TensorValues;
 import dev.strata.format.safetensors.JsonFile;
-import dev.strata.format.safetensors.SafetensorsFile;
+import dev.strata.format.safetensors.SafetensorsModelFiles;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
@@ -34,8 +36,8 @@ class GoldenEncodeTest {
         Path path = Shared.require("golden/quant/" + described.get("file"));
         double reference = described.get("rmse_vs_source") instanceof Double value ? value : Double.NaN;
         float[] source;
-        try (SafetensorsFile file = SafetensorsFile.open(path)) {
-            source = file.floats("source");
+        try (ModelFiles file = SafetensorsModelFiles.open(path)) {
+            source = TensorValues.floats(file, "source");
         }
         byte[] blocks = new byte[Math.toIntExact(type.bytes(source.length))];
         Quants.encode(type, source, 0, source.length, MemorySegment.ofArray(blocks), 0);

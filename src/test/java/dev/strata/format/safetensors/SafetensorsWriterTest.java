@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.strata.format.ModelFiles;
+import dev.strata.format.TensorValues;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
@@ -25,9 +27,9 @@ class SafetensorsWriterTest {
             writer.write(MemorySegment.ofArray(new float[] {3, 4, 5, -6.5f}));
             assertFalse(Files.exists(file));
         }
-        try (SafetensorsFile read = SafetensorsFile.open(file)) {
-            assertArrayEquals(new float[] {1, 2, 3, 4, 5, -6.5f}, read.floats("logits"));
-            assertEquals(List.of(2L, 3L), read.require("logits").shape());
+        try (ModelFiles read = SafetensorsModelFiles.open(file)) {
+            assertArrayEquals(new float[] {1, 2, 3, 4, 5, -6.5f}, TensorValues.floats(read, "logits"));
+            assertEquals(List.of(2L, 3L), read.find("logits").orElseThrow().shape());
         }
     }
 
