@@ -33,7 +33,6 @@ final class CudaStates {
     /** Keys and values, and for INT8 and Q4 their scales. */
     record Kv(
             KvFormat format,
-            int kvHeads,
             int headSize,
             Buffer keys,
             Buffer values,
@@ -63,8 +62,7 @@ final class CudaStates {
                     new CudaUnits.Part(values, pageBytes),
                     new CudaUnits.Part(keyScales, scales / pages),
                     new CudaUnits.Part(valueScales, scales / pages));
-            return new CudaStates.Kv(
-                    format, shape.kvHeads(), shape.headSize(), keys, values, keyScales, valueScales, units);
+            return new CudaStates.Kv(format, shape.headSize(), keys, values, keyScales, valueScales, units);
         }
 
         private static int scales(int headSize) {
@@ -88,15 +86,14 @@ final class CudaStates {
     }
 
     /** Raw and pooled index keys, float32. */
-    record Index(int block, int headSize, Buffer raw, Buffer pooled, StateUnits pages)
-            implements LayerState.Index, Held {
+    record Index(Buffer raw, Buffer pooled, StateUnits pages) implements LayerState.Index, Held {
         static CudaStates.Index create(CudaUnits.Access access, IndexerShape shape, int pages) {
             long pageBytes = 4L * Batch.PAGE * shape.headSize();
             Buffer raw = access.device().allocate(pages * pageBytes, "index keys");
             Buffer pooled = access.device().allocate(pages * pageBytes / shape.block(), "pooled index keys");
             StateUnits units = access.units(
                     new CudaUnits.Part(raw, pageBytes), new CudaUnits.Part(pooled, pageBytes / shape.block()));
-            return new CudaStates.Index(shape.block(), shape.headSize(), raw, pooled, units);
+            return new CudaStates.Index(raw, pooled, units);
         }
 
         @Override
@@ -167,10 +164,6 @@ final class CudaStates {
             this.slots = access.units(
                     new CudaUnits.Part(rows, rows.bytes() / slots),
                     new CudaUnits.Part(matrices, matrices.bytes() / slots));
-        }
-
-        DeltaShape shape() {
-            return shape;
         }
 
         Buffer rows() {

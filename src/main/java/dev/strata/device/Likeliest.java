@@ -51,11 +51,6 @@ public final class Likeliest {
         return token;
     }
 
-    /** NaN when the logits were not numbers. */
-    public float probability() {
-        return probability;
-    }
-
     /** All rows of {@code logits} as {@link Ops#likeliest} does, where the host sees the tensors. */
     public void all(Tensor logits, Tensor tokens, Tensor probabilities) {
         MemorySegment values = logits.host();

@@ -19,10 +19,6 @@ public record Weight(String name, QuantType type, int outputs, int inputs, Buffe
         return type.bytes(inputs);
     }
 
-    public long bytes() {
-        return rowBytes() * outputs;
-    }
-
     public long address() {
         return buffer.address() + offset;
     }

@@ -16,7 +16,6 @@ final class ActiveRequest implements Generation {
     final GenerateRequest request;
     final TextSide.Prepared prompt;
     final DeltaListener listener;
-    final long acceptedNanos;
     final long deadlineNanos;
     private final Runnable wake;
     private volatile boolean cancelled;
@@ -40,13 +39,11 @@ final class ActiveRequest implements Generation {
             GenerateRequest request,
             TextSide.Prepared prompt,
             DeltaListener listener,
-            long acceptedNanos,
             long deadlineNanos,
             Runnable wake) {
         this.request = request;
         this.prompt = prompt;
         this.listener = listener;
-        this.acceptedNanos = acceptedNanos;
         this.deadlineNanos = deadlineNanos;
         this.wake = wake;
         this.open = request.choices();

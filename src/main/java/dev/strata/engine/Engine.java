@@ -101,12 +101,7 @@ public final class Engine implements InferenceService, AutoCloseable {
         long now = System.nanoTime();
         Duration timeout = request.timeout();
         ActiveRequest active = new ActiveRequest(
-                request,
-                prompt,
-                listener,
-                now,
-                now + (timeout == null ? FOREVER : timeout.toNanos()),
-                parts.loop()::wake);
+                request, prompt, listener, now + (timeout == null ? FOREVER : timeout.toNanos()), parts.loop()::wake);
         List<Sequence> choices = sequences(active, most);
         admit(choices);
         return active;

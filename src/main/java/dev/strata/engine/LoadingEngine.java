@@ -15,23 +15,19 @@ public final class LoadingEngine implements InferenceService, AutoCloseable {
     private static final ModelInfo UNKNOWN =
             new ModelInfo("", List.of(), "", 0, 0, 0, 0, 0, 0, false, false, "", "", "", false);
 
+    private static final String REASON = "the model is being loaded";
+
     private volatile @Nullable Engine engine;
-    private volatile String reason = "the model is being loaded";
 
     /** The model is loaded. */
     public void ready(Engine loaded) {
         engine = loaded;
     }
 
-    /** What loading does now, for people who ask. */
-    public void progress(String what) {
-        reason = what;
-    }
-
     private Engine require() {
         Engine loaded = engine;
         if (loaded == null) {
-            throw Errors.unavailable(reason);
+            throw Errors.unavailable(REASON);
         }
         return loaded;
     }
@@ -45,7 +41,7 @@ public final class LoadingEngine implements InferenceService, AutoCloseable {
     @Override
     public String stateReason() {
         Engine loaded = engine;
-        return loaded == null ? reason : loaded.stateReason();
+        return loaded == null ? REASON : loaded.stateReason();
     }
 
     @Override
@@ -97,7 +93,7 @@ public final class LoadingEngine implements InferenceService, AutoCloseable {
     @Override
     public Map<String, Object> status() {
         Engine loaded = engine;
-        return loaded == null ? Map.of("state", State.LOADING.name(), "reason", reason) : loaded.status();
+        return loaded == null ? Map.of("state", State.LOADING.name(), "reason", REASON) : loaded.status();
     }
 
     @Override

@@ -170,19 +170,6 @@ final class PrefixTree {
         return nodes;
     }
 
-    /** Tokens that the tree holds. */
-    int tokens() {
-        return tokensBelow(root);
-    }
-
-    private static int tokensBelow(PrefixNode node) {
-        int sum = node.tokens.length;
-        for (PrefixNode child : node.children) {
-            sum += tokensBelow(child);
-        }
-        return sum;
-    }
-
     /**
      * Gives up the least useful checkpoint for a request over {@code requester} tokens.
      *

@@ -135,10 +135,6 @@ final class StepLoop implements Runnable {
         return passStarted;
     }
 
-    Thread thread() {
-        return thread;
-    }
-
     /** Ends everything that runs or waits as cancelled, then the thread. */
     void stop() throws InterruptedException {
         stopping = true;

@@ -31,7 +31,7 @@ final class Unanswered implements TextSide.Answer {
                 false,
                 false,
                 null);
-        ActiveRequest active = new ActiveRequest(request, prompt, delta -> {}, 0, Long.MAX_VALUE / 4, () -> {});
+        ActiveRequest active = new ActiveRequest(request, prompt, delta -> {}, Long.MAX_VALUE / 4, () -> {});
         Sampler sampler = new Sampler(SamplingSettings.GREEDY, scratch, null, -1);
         return new Sequence(active, 0, new Unanswered(), sampler, 0);
     }

@@ -59,10 +59,6 @@ public final class ArenaLayout {
         return layouts.get(layer);
     }
 
-    public List<ExpertLayout> layouts() {
-        return layouts;
-    }
-
     public int experts(int layer) {
         return layouts.get(layer).experts();
     }

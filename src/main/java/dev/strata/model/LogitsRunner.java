@@ -30,31 +30,15 @@ public final class LogitsRunner {
         model.clearSlot(0);
     }
 
-    /** Tokens of the sequence so far. */
-    public int[] tokens() {
-        return tokens.clone();
-    }
-
     /** Appends {@code added}, at most {@code chunk} tokens a pass, and gives the logits of every one: [added.length][vocabulary]. */
     public float[][] append(int[] added, int chunk) {
         float[][] logits = new float[added.length][];
         for (int from = 0; from < added.length; from += chunk) {
             int[] part = Arrays.copyOfRange(added, from, Math.min(added.length, from + chunk));
-            System.arraycopy(pass(part, false), 0, logits, from, part.length);
+            System.arraycopy(pass(part), 0, logits, from, part.length);
             tokens = concatenate(tokens, part);
         }
         return logits;
-    }
-
-    /** Logits of {@code window} after the sequence; the sequence itself advances by {@link #accept} only. */
-    public float[][] hold(int[] window) {
-        return pass(window, true);
-    }
-
-    /** Appends the first {@code count} tokens of {@code window}, which the last {@link #hold} was called with. */
-    public void accept(int[] window, int count) {
-        model.commit(batch(window, true), 0, count);
-        tokens = concatenate(tokens, Arrays.copyOf(window, count));
     }
 
     /** The pass of {@code added} tokens after the sequence. */
@@ -62,12 +46,12 @@ public final class LogitsRunner {
         return new Batch(added, List.of(new Batch.Segment(0, added.length, tokens.length, pages, 0, tokens)), hold);
     }
 
-    private float[][] pass(int[] added, boolean hold) {
+    private float[][] pass(int[] added) {
         int vocabulary = model.config().vocabulary();
         int[] rows = IntStream.range(0, added.length).toArray();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment logits = arena.allocate(4L * vocabulary * added.length, 64);
-            model.forward(batch(added, hold), rows, logits);
+            model.forward(batch(added, false), rows, logits);
             return split(logits, added.length, vocabulary);
         }
     }

@@ -35,11 +35,6 @@ final class LinuxSystem implements OperatingSystem {
     private final AtomicBoolean smallPagesSaid = new AtomicBoolean();
 
     @Override
-    public String name() {
-        return "linux";
-    }
-
-    @Override
     public boolean isAvailable() {
         return true;
     }

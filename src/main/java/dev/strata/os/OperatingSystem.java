@@ -13,9 +13,6 @@ public interface OperatingSystem {
         return SystemChoice.CURRENT;
     }
 
-    /** Short name such as {@code linux}. */
-    String name();
-
     /** Whether native calls work; without them memory comes in small pages, and locks and affinity are refused. */
     boolean isAvailable();
 

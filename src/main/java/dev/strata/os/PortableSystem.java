@@ -16,11 +16,6 @@ final class PortableSystem implements OperatingSystem {
     }
 
     @Override
-    public String name() {
-        return "portable";
-    }
-
-    @Override
     public boolean isAvailable() {
         return false;
     }

@@ -77,12 +77,12 @@ public record PrefillPlan(int chunk, long ringBytes, long loanBytes, int lentSlo
         return Math.max(0, loanBytes - chunkOffset() - carve(0, 0).bytes());
     }
 
-    /** The pieces of a loan for chunks of {@code rows} rows: the same call plans and lays out. */
+    /** The pieces of a loan, the streamed ring and the chunk's buffers: the same call plans and lays out. */
     public static Carve carve(long ringBytes, long chunkBytes) {
         Carve carve = new Carve();
-        carve.take("streamed ring", ringBytes);
+        carve.take(ringBytes);
         if (chunkBytes > 0) {
-            carve.take("chunk buffers", chunkBytes);
+            carve.take(chunkBytes);
         }
         return carve;
     }

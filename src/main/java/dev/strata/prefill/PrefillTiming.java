@@ -177,12 +177,6 @@ public final class PrefillTiming implements AutoCloseable {
         return stagedBytes;
     }
 
-    /** Share of the device's time that waited for blobs; 0 unless events are on. */
-    public double waitingShare() {
-        countAll();
-        return account.waitingShare();
-    }
-
     /** The line of {@code STRATA_PREFILL_TIMING=1}. */
     public String line() {
         countAll();

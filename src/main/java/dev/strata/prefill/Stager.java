@@ -157,10 +157,6 @@ final class Stager implements AutoCloseable {
         return bufferBytes;
     }
 
-    int buffers() {
-        return buffers;
-    }
-
     /** Jobs that can be published now. */
     int room() {
         return (int) (capacity - (published - issued));

@@ -36,11 +36,6 @@ final class TokenCounts {
         counts[at]--;
     }
 
-    int count(int token) {
-        int at = find(token);
-        return ids[at] == EMPTY ? 0 : counts[at];
-    }
-
     /** Places of the table, for walking over it with {@link #idAt} and {@link #countAt}. */
     int places() {
         return ids.length;

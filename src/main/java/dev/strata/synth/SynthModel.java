@@ -41,7 +41,7 @@ public final class SynthModel {
         }
         metadata.putAll(tokenizer(shape.size("vocab_size")));
         List<OutputTensor> tensors = SynthTensors.of(shape, spec, ngramRows);
-        ConversionPlan plan = new ConversionPlan(metadata, tensors, shape.size("num_hidden_layers"), List.of());
+        ConversionPlan plan = new ConversionPlan(metadata, tensors, List.of());
         return Conversion.of(plan, TypePlan.parse("keep"));
     }
 

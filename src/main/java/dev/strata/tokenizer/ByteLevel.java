@@ -7,7 +7,6 @@ import org.jspecify.annotations.Nullable;
  * 68 bytes for the characters from U+0100 on.
  */
 final class ByteLevel {
-    private static final char[] CHARACTERS = new char[256];
     private static final short[] BYTES = new short[0x144];
 
     static {
@@ -17,16 +16,11 @@ final class ByteLevel {
             boolean printable =
                     value >= '!' && value <= '~' || value >= 0xA1 && value <= 0xAC || value >= 0xAE && value <= 0xFF;
             char character = printable ? (char) value : next++;
-            CHARACTERS[value] = character;
             BYTES[character] = (short) value;
         }
     }
 
     private ByteLevel() {}
-
-    static char character(int value) {
-        return CHARACTERS[value & 0xFF];
-    }
 
     /** Writes the bytes of an entry to {@code bytes}; their number, or -1 when it is not written in this alphabet. */
     static int decode(String token, byte[] bytes) {

@@ -44,7 +44,7 @@ class DeliveryTest {
     private static ActiveRequest request(Listener listener) {
         GenerateRequest request = EngineFixture.request(new Prompt.Text("x"), 1);
         TextSide.Prepared prompt = new TextSide.Prepared(new int[] {1}, new int[0], 0, false);
-        return new ActiveRequest(request, prompt, listener, 0, Long.MAX_VALUE, () -> {});
+        return new ActiveRequest(request, prompt, listener, Long.MAX_VALUE, () -> {});
     }
 
     @Test

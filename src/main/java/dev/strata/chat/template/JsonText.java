@@ -24,11 +24,6 @@ final class JsonText {
         this.keySeparator = keySeparator;
     }
 
-    /** The usual form: {@code {"a": 1, "b": [2]}}, characters beyond ASCII as they are. */
-    static String of(Object value) {
-        return new JsonText(false, false, "", ", ", ": ").write(value);
-    }
-
     String write(Object value) {
         out.setLength(0);
         value(value, 0);

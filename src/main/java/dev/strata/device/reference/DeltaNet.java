@@ -17,7 +17,7 @@ final class DeltaNet {
      * @param beta [count, valueHeads], before the sigmoid
      * @param alpha [count, valueHeads], before softplus
      */
-    record Window(int count, float[] qkv, float[] beta, float[] alpha) {}
+    record Window(float[] qkv, float[] beta, float[] alpha) {}
 
     private final DeltaShape shape;
     private final float[] convolution;

@@ -17,11 +17,6 @@ final class DeltaState implements LayerState.Recurrent {
         Slot copy() {
             return new Slot(rows.clone(), matrices.clone());
         }
-
-        void set(Slot other) {
-            System.arraycopy(other.rows, 0, rows, 0, rows.length);
-            System.arraycopy(other.matrices, 0, matrices, 0, matrices.length);
-        }
     }
 
     private final Slot[] slots;

@@ -18,7 +18,6 @@ import dev.strata.device.Tensor;
 import dev.strata.device.Weight;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -149,10 +148,7 @@ final class ReferenceOps implements Ops {
             int first = segment.firstRow();
             int rows = segment.rows();
             DeltaNet.Window window = new DeltaNet.Window(
-                    rows,
-                    Floats.load(qkv, first, rows),
-                    Floats.load(beta, first, rows),
-                    Floats.load(alpha, first, rows));
+                    Floats.load(qkv, first, rows), Floats.load(beta, first, rows), Floats.load(alpha, first, rows));
             DeltaState.Slot slot = ((DeltaState) state).slot(segment.slot());
             float[] result = net.run(window, rows, batch.hold() ? slot.copy() : slot, Floats.load(z, first, rows));
             Floats.store(result, 0, result.length, out, first);
@@ -223,11 +219,5 @@ final class ReferenceOps implements Ops {
     @Override
     public void read(Tensor source, MemorySegment target) {
         MemorySegment.copy(source.buffer().host(), source.offset(), target, 0, 4L * source.rows() * source.columns());
-    }
-
-    /** The blocks that {@link #selectBlocks} chose for a row, ascending; for tests that have to know about ties. */
-    static int[] chosen(LayerState.Selection selection, int row) {
-        int[] blocks = ((ChosenBlocks) selection).get(row);
-        return Arrays.copyOf(blocks, blocks.length);
     }
 }

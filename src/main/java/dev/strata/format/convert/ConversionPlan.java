@@ -7,12 +7,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/**
- * What a conversion will write. {@code trunkBlocks} is the number of blocks before the draft layer's; {@code unused} names source
- * tensors that have no place in it.
- */
-public record ConversionPlan(
-        Map<String, GgufValue> metadata, List<OutputTensor> tensors, int trunkBlocks, List<String> unused) {
+/** What a conversion will write. {@code unused} names source tensors that have no place in it. */
+public record ConversionPlan(Map<String, GgufValue> metadata, List<OutputTensor> tensors, List<String> unused) {
 
     /** Collects the tensors of a plan in the order they will be written. */
     static final class Builder {
@@ -20,6 +16,7 @@ public record ConversionPlan(
         private final List<OutputTensor> tensors = new ArrayList<>();
         private final int trunkBlocks;
 
+        /** @param trunkBlocks blocks before the draft layer's */
         Builder(int trunkBlocks) {
             this.trunkBlocks = trunkBlocks;
         }
@@ -58,7 +55,7 @@ public record ConversionPlan(
         }
 
         ConversionPlan build(List<String> unused) {
-            return new ConversionPlan(metadata, List.copyOf(tensors), trunkBlocks, unused);
+            return new ConversionPlan(metadata, List.copyOf(tensors), unused);
         }
     }
 }

@@ -38,7 +38,7 @@ final class GgufPlan {
             tensors.add(new OutputTensor(
                     tensor.name(), tensor.shape(), rows(files, tensor), TensorRole.of(tensor.name()), inDraft));
         }
-        return new ConversionPlan(metadata, tensors, trunk, List.of());
+        return new ConversionPlan(metadata, tensors, List.of());
     }
 
     private static Optional<TensorEntry> weightOf(ModelFiles files, TensorEntry scale) {

@@ -9,7 +9,5 @@ import java.util.Map;
  *
  * @param metadata keys in file order; numbers are Long or Double, unsigned 64-bit ones keep their bits
  * @param tensors in the order of their infos, with absolute offsets
- * @param dataOffset where the data section starts
  */
-public record GgufHeader(
-        int version, Map<String, Object> metadata, List<TensorEntry> tensors, long alignment, long dataOffset) {}
+public record GgufHeader(Map<String, Object> metadata, List<TensorEntry> tensors) {}

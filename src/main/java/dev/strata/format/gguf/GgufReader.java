@@ -46,12 +46,7 @@ public final class GgufReader {
         Map<String, Object> metadata = GgufMetadataReader.read(cursor, pairCount);
         long alignment = alignment(cursor, metadata);
         List<TensorEntry> tensors = new GgufTensorReader(cursor, file.path()).read(tensorCount, alignment, file.size());
-        return new GgufHeader(
-                version,
-                Collections.unmodifiableMap(metadata),
-                Collections.unmodifiableList(tensors),
-                alignment,
-                GgufTensorReader.roundUp(cursor.position(), alignment));
+        return new GgufHeader(Collections.unmodifiableMap(metadata), Collections.unmodifiableList(tensors));
     }
 
     private static long alignment(GgufCursor cursor, Map<String, Object> metadata) {

@@ -29,8 +29,4 @@ final class NonLinearDecoders {
             target[at + 16 + i] = scale * LEVELS[pair >> 4];
         }
     }
-
-    static int level(int index) {
-        return LEVELS[index];
-    }
 }

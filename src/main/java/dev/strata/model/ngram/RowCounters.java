@@ -44,14 +44,6 @@ final class RowCounters {
         waitedNanos.addAndGet(nanos);
     }
 
-    long requests() {
-        return requests.get();
-    }
-
-    int queueDepth() {
-        return deepest.get();
-    }
-
     Map<String, Object> figures() {
         Map<String, Object> figures = new LinkedHashMap<>();
         figures.put("rows", rows.get());

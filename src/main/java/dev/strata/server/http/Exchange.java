@@ -126,10 +126,6 @@ public final class Exchange {
                 : "local";
     }
 
-    String localHost() {
-        return channel().localAddress() instanceof InetSocketAddress inet ? inet.getHostString() : "";
-    }
-
     /** Nanoseconds since the request was complete. */
     public long elapsedNanos() {
         return System.nanoTime() - startNanos;

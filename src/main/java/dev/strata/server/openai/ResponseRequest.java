@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param fields for the members that the response repeats
  */
-record ResponseRequest(GenerateRequest generate, boolean stream, boolean logprobs, Fields fields) {
+record ResponseRequest(GenerateRequest generate, boolean stream, Fields fields) {
     private static final int MAX_TOP_LOGPROBS = 20;
 
     static ResponseRequest read(Fields fields, @Nullable Duration timeout) {
@@ -44,7 +44,7 @@ record ResponseRequest(GenerateRequest generate, boolean stream, boolean logprob
                 false,
                 false,
                 timeout);
-        return new ResponseRequest(generate, fields.bool("stream", false), logprobs, fields);
+        return new ResponseRequest(generate, fields.bool("stream", false), fields);
     }
 
     private static void refuseStored(Fields fields) {
