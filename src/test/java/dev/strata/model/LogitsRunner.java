@@ -42,8 +42,8 @@ public final class LogitsRunner {
     }
 
     /** The pass of {@code added} tokens after the sequence. */
-    Batch batch(int[] added, boolean hold) {
-        return new Batch(added, List.of(new Batch.Segment(0, added.length, tokens.length, pages, 0, tokens)), hold);
+    private Batch batch(int[] added) {
+        return new Batch(added, List.of(new Batch.Segment(0, added.length, tokens.length, pages, 0, tokens)), false);
     }
 
     private float[][] pass(int[] added) {
@@ -51,7 +51,7 @@ public final class LogitsRunner {
         int[] rows = IntStream.range(0, added.length).toArray();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment logits = arena.allocate(4L * vocabulary * added.length, 64);
-            model.forward(batch(added, false), rows, logits);
+            model.forward(batch(added), rows, logits);
             return split(logits, added.length, vocabulary);
         }
     }
