@@ -470,11 +470,6 @@ public final class DevicePlacement implements ExpertPlacement, AutoCloseable {
         }
     }
 
-    /** Makes a streaming pass fail at its next group; any thread. */
-    public void cancel() {
-        scheduler.cancel();
-    }
-
     /** Rows of a pass that were planned; 0 when prompts borrow nothing but the ring. */
     public int chunk() {
         return chunk;

@@ -47,7 +47,6 @@ public interface ExpertPlacement {
      * for replays, so they must be the same for every pass of that many rows, and nothing may be waited for on the host.
      *
      * @throws java.io.UncheckedIOException when a blob cannot be read; the pass has to be given up
-     * @throws java.util.concurrent.CancellationException when the pass was cancelled
      */
     void products(int layer, ExpertGroups groups);
 

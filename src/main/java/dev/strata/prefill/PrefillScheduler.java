@@ -274,11 +274,6 @@ public final class PrefillScheduler implements AutoCloseable {
         nanosBefore = stager == null ? 0 : stager.busyNanos();
     }
 
-    /** Stops the current order; any thread. */
-    public void cancel() {
-        issuer.cancel();
-    }
-
     /** Where the time went. */
     public PrefillTiming timing() {
         return timing;

@@ -32,7 +32,6 @@ import java.util.Objects;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.SplittableRandom;
-import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -224,26 +223,6 @@ class DevicePlacementTest {
 
     private static long streamed(World world) {
         return world.placement.scheduler().timing().linkBytes();
-    }
-
-    @Test
-    void aCancelledPassEndsAndTheNextIsWhole() throws InterruptedException {
-        SplittableRandom random = new SplittableRandom(4);
-        try (World world = new World(90, 0, -1)) {
-            int cancelled = 0;
-            for (int i = 0; i < 20; i++) {
-                Thread other = Thread.ofPlatform().start(world.placement::cancel);
-                try {
-                    world.pass.run(64, random);
-                } catch (CancellationException left) {
-                    cancelled++;
-                }
-                other.join();
-                world.pass.run(64, random);
-            }
-            assertEquals(List.of(), world.pass.wrong());
-            assertTrue(cancelled <= 20);
-        }
     }
 
     @Test
