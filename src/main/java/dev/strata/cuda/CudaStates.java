@@ -123,7 +123,6 @@ final class CudaStates {
      * pass [row][...], which are made when a pass is first held.
      */
     static final class Recurrent implements LayerState.Recurrent {
-        private final DeltaShape shape;
         private final Buffer rows;
         private final Buffer matrices;
         private final Window window;
@@ -156,7 +155,6 @@ final class CudaStates {
 
         Recurrent(CudaUnits.Access access, DeltaShape shape, int slots) {
             CudaDevice device = access.device();
-            this.shape = shape;
             this.rows = device.allocate(4L * slots * (shape.kernel() - 1) * shape.channels(), "convolution rows");
             this.matrices = device.allocate(
                     4L * slots * shape.valueHeads() * shape.keySize() * shape.valueSize(), "delta states");

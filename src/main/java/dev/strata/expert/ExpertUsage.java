@@ -115,12 +115,6 @@ public final class ExpertUsage {
         return lookups == 0 ? 1 : hits / (double) lookups;
     }
 
-    /** Share of bytes read from slots, 1 when nothing was read. */
-    public double hitRateByBytes() {
-        long bytes = hitBytes + missBytes;
-        return bytes == 0 ? 1 : hitBytes / (double) bytes;
-    }
-
     /**
      * What was learned, for the next start: residents come first, then heat, then the old prior as it decayed.
      */

@@ -96,9 +96,4 @@ public enum QuantType {
         }
         return Math.multiplyExact(elements / blockElements, blockBytes);
     }
-
-    /** Average bits stored for one element. */
-    public double bitsPerElement() {
-        return 8.0 * blockBytes / blockElements;
-    }
 }

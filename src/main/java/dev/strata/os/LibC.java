@@ -25,7 +25,6 @@ final class LibC {
     private final Function munmap = bind("munmap", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
     private final Function madvise = bind("madvise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
     private final Function mlock = bind("mlock", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
-    private final Function munlock = bind("munlock", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
     private final Function setAffinity =
             bind("sched_setaffinity", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, ADDRESS));
     private final Function getAffinity =
@@ -129,10 +128,6 @@ final class LibC {
 
     int mlock(long address, long bytes) {
         return call(mlock, address, bytes, "mlock");
-    }
-
-    int munlock(long address, long bytes) {
-        return call(munlock, address, bytes, "munlock");
     }
 
     int madvise(long address, long bytes, int advice) {

@@ -94,11 +94,6 @@ final class LinuxSystem implements OperatingSystem {
     }
 
     @Override
-    public Outcome unlock(MemorySegment memory) {
-        return outcome(libc.munlock(memory.address(), memory.byteSize()), "munlock", memory.byteSize());
-    }
-
-    @Override
     public Outcome advise(MemorySegment memory, Advice advice) {
         long first = roundUp(memory.address(), HostPages.SMALL_PAGE);
         long end = (memory.address() + memory.byteSize()) / HostPages.SMALL_PAGE * HostPages.SMALL_PAGE;

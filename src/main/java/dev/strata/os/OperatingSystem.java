@@ -38,8 +38,6 @@ public interface OperatingSystem {
     /** Keeps the pages of {@code memory} in RAM and touches them. */
     Outcome lock(MemorySegment memory);
 
-    Outcome unlock(MemorySegment memory);
-
     /** Passes advice about the whole pages inside {@code memory}. */
     Outcome advise(MemorySegment memory, Advice advice);
 

@@ -49,11 +49,6 @@ final class PortableSystem implements OperatingSystem {
     }
 
     @Override
-    public Outcome unlock(MemorySegment memory) {
-        return Outcome.refused(reason);
-    }
-
-    @Override
     public Outcome advise(MemorySegment memory, Advice advice) {
         return Outcome.refused(reason);
     }

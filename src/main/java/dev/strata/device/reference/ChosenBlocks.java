@@ -16,10 +16,6 @@ final class ChosenBlocks implements LayerState.Selection {
         chosen[row] = blocks;
     }
 
-    int[] get(int row) {
-        return chosen[row];
-    }
-
     /** The attended positions of a row at position {@code last}: those of its blocks, then the incomplete tail. */
     int[] positions(int row, int last) {
         int tail = (last + 1) % block;
