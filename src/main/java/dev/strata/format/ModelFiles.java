@@ -29,7 +29,9 @@ public interface ModelFiles extends AutoCloseable {
     Map<String, Object> metadata();
 
     /** Companion file of a safetensors folder (tokenizer.json, generation_config.json, chat_template.jinja), read as UTF-8. */
-    Optional<String> companion(String fileName);
+    default Optional<String> companion(String fileName) {
+        return Optional.empty();
+    }
 
     /** All tensors in file order. */
     List<TensorEntry> tensors();

@@ -87,11 +87,6 @@ public final class SynthModelFiles implements ModelFiles {
     }
 
     @Override
-    public Optional<String> companion(String fileName) {
-        return Optional.empty();
-    }
-
-    @Override
     public List<TensorEntry> tensors() {
         return tensors;
     }

@@ -112,11 +112,6 @@ final class SyntheticFiles implements ModelFiles {
     }
 
     @Override
-    public Optional<String> companion(String fileName) {
-        return Optional.empty();
-    }
-
-    @Override
     public List<TensorEntry> tensors() {
         return List.copyOf(tensors.values());
     }

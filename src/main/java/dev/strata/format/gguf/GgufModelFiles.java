@@ -1,31 +1,19 @@
 package dev.strata.format.gguf;
 
 import dev.strata.format.MappedFile;
-import dev.strata.format.ModelFiles;
+import dev.strata.format.MappedModelFiles;
 import dev.strata.format.ModelFormatException;
-import dev.strata.format.TensorEntry;
 import dev.strata.format.TensorTable;
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
-import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 /** A GGUF model, one file or several, mapped in place. */
-public final class GgufModelFiles implements ModelFiles {
-    private final Path path;
-    private final List<Path> files;
-    private final Map<String, Object> metadata;
-    private final TensorTable tensors;
-
+public final class GgufModelFiles extends MappedModelFiles {
     private GgufModelFiles(Path path, List<Path> files, Map<String, Object> metadata, TensorTable tensors) {
-        this.path = path;
-        this.files = files;
-        this.metadata = metadata;
-        this.tensors = tensors;
+        super(path, files, metadata, tensors);
     }
 
     /**
@@ -34,13 +22,7 @@ public final class GgufModelFiles implements ModelFiles {
      * @throws ModelFormatException at the first fault of any of them
      */
     public static GgufModelFiles open(Path path) {
-        TensorTable tensors = new TensorTable();
-        try (Arena heads = Arena.ofShared()) {
-            return read(path, tensors, heads);
-        } catch (RuntimeException exception) {
-            tensors.close();
-            throw exception;
-        }
+        return open((tensors, heads) -> read(path, tensors, heads));
     }
 
     private static GgufModelFiles read(Path path, TensorTable tensors, Arena heads) {
@@ -66,56 +48,11 @@ public final class GgufModelFiles implements ModelFiles {
             throw new ModelFormatException(path + ": key " + GgufSplit.TENSORS_KEY + " says " + total
                     + " tensors, the shards hold " + tensors.tensors().size());
         }
-        return new GgufModelFiles(path, files, Collections.unmodifiableMap(metadata), tensors);
+        return new GgufModelFiles(path, files, metadata, tensors);
     }
 
     @Override
     public Container container() {
         return Container.GGUF;
-    }
-
-    @Override
-    public Path path() {
-        return path;
-    }
-
-    @Override
-    public List<Path> files() {
-        return files;
-    }
-
-    @Override
-    public Map<String, Object> metadata() {
-        return metadata;
-    }
-
-    @Override
-    public Optional<String> companion(String fileName) {
-        return Optional.empty();
-    }
-
-    @Override
-    public List<TensorEntry> tensors() {
-        return tensors.tensors();
-    }
-
-    @Override
-    public Optional<TensorEntry> find(String name) {
-        return tensors.find(name);
-    }
-
-    @Override
-    public MemorySegment data(TensorEntry tensor) {
-        return tensors.data(tensor);
-    }
-
-    @Override
-    public long closeExpertViews() {
-        return tensors.closeExperts();
-    }
-
-    @Override
-    public void close() {
-        tensors.close();
     }
 }

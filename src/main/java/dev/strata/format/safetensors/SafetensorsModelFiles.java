@@ -1,39 +1,30 @@
 package dev.strata.format.safetensors;
 
 import dev.strata.format.MappedFile;
-import dev.strata.format.ModelFiles;
+import dev.strata.format.MappedModelFiles;
 import dev.strata.format.ModelFormatException;
 import dev.strata.format.TensorEntry;
 import dev.strata.format.TensorTable;
 import java.io.IOException;
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
 /** A Hugging Face model folder: config.json, one safetensors file or several with their index, tokenizer files. */
-public final class SafetensorsModelFiles implements ModelFiles {
+public final class SafetensorsModelFiles extends MappedModelFiles {
     private static final String SINGLE_NAME = "model.safetensors";
 
-    private final Path path;
     private final Path folder;
-    private final List<Path> files;
-    private final Map<String, Object> metadata;
-    private final TensorTable tensors;
 
     private SafetensorsModelFiles(
             Path path, Path folder, List<Path> files, Map<String, Object> metadata, TensorTable tensors) {
-        this.path = path;
+        super(path, files, metadata, tensors);
         this.folder = folder;
-        this.files = files;
-        this.metadata = metadata;
-        this.tensors = tensors;
     }
 
     /**
@@ -42,13 +33,7 @@ public final class SafetensorsModelFiles implements ModelFiles {
      * @throws ModelFormatException at the first fault
      */
     public static SafetensorsModelFiles open(Path path) {
-        TensorTable tensors = new TensorTable();
-        try (Arena heads = Arena.ofShared()) {
-            return read(path, tensors, heads);
-        } catch (RuntimeException exception) {
-            tensors.close();
-            throw exception;
-        }
+        return open((tensors, heads) -> read(path, tensors, heads));
     }
 
     private static SafetensorsModelFiles read(Path path, TensorTable tensors, Arena heads) {
@@ -71,8 +56,7 @@ public final class SafetensorsModelFiles implements ModelFiles {
         }
         Path config = folder.resolve("config.json");
         Map<String, Object> metadata = Files.exists(config) ? JsonFile.read(config) : Map.of();
-        return new SafetensorsModelFiles(
-                path, folder, Collections.unmodifiableList(files), Collections.unmodifiableMap(metadata), tensors);
+        return new SafetensorsModelFiles(path, folder, files, metadata, tensors);
     }
 
     private static void addFile(Path path, List<Path> files, TensorTable tensors, Arena heads) {
@@ -102,21 +86,6 @@ public final class SafetensorsModelFiles implements ModelFiles {
     }
 
     @Override
-    public Path path() {
-        return path;
-    }
-
-    @Override
-    public List<Path> files() {
-        return files;
-    }
-
-    @Override
-    public Map<String, Object> metadata() {
-        return metadata;
-    }
-
-    @Override
     public Optional<String> companion(String fileName) {
         if (fileName.contains("/") || fileName.contains("\\") || fileName.contains("..")) {
             throw new IllegalArgumentException(fileName + " is not a plain file name");
@@ -130,30 +99,5 @@ public final class SafetensorsModelFiles implements ModelFiles {
         } catch (IOException exception) {
             throw new ModelFormatException(file + ": cannot be read as UTF-8: " + exception.getMessage(), exception);
         }
-    }
-
-    @Override
-    public List<TensorEntry> tensors() {
-        return tensors.tensors();
-    }
-
-    @Override
-    public Optional<TensorEntry> find(String name) {
-        return tensors.find(name);
-    }
-
-    @Override
-    public MemorySegment data(TensorEntry tensor) {
-        return tensors.data(tensor);
-    }
-
-    @Override
-    public long closeExpertViews() {
-        return tensors.closeExperts();
-    }
-
-    @Override
-    public void close() {
-        tensors.close();
     }
 }
