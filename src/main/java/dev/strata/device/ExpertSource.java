@@ -12,8 +12,9 @@ public interface ExpertSource extends AutoCloseable {
     ExpertLayout layout(int layer);
 
     /** The matrices where they lie in addressable memory, or null when they have to be copied. */
-    @Nullable
-    ExpertView view(int layer, int expert);
+    default @Nullable ExpertView view(int layer, int expert) {
+        return null;
+    }
 
     /**
      * Copies the whole blob to the start of {@code target}.

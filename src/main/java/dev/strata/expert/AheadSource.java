@@ -3,7 +3,6 @@ package dev.strata.expert;
 import dev.strata.device.BlobParts;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertSource;
-import dev.strata.device.ExpertView;
 import dev.strata.os.HostPages;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -92,11 +91,6 @@ public final class AheadSource implements ExpertSource, FileReads {
     @Override
     public ExpertLayout layout(int layer) {
         return files.layout(layer);
-    }
-
-    @Override
-    public @Nullable ExpertView view(int layer, int expert) {
-        return null;
     }
 
     @Override

@@ -3,7 +3,6 @@ package dev.strata.expert;
 import dev.strata.device.BlobParts;
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertSource;
-import dev.strata.device.ExpertView;
 import dev.strata.os.BlockFile;
 import dev.strata.os.BlockFiles;
 import dev.strata.os.HostPages;
@@ -59,11 +58,6 @@ public final class FileExpertSource implements ExpertSource, FileReads {
     @Override
     public ExpertLayout layout(int layer) {
         return layers.get(layer).layout();
-    }
-
-    @Override
-    public @Nullable ExpertView view(int layer, int expert) {
-        return null;
     }
 
     @Override

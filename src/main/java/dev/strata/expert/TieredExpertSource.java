@@ -146,11 +146,6 @@ public final class TieredExpertSource implements ExpertSource {
         }
 
         @Override
-        public @Nullable ExpertView view(int layer, int expert) {
-            return null;
-        }
-
-        @Override
         public void copyBlob(int layer, int expert, MemorySegment target) {
             source.copyBlob(layer, members.get(layer)[expert], target);
         }

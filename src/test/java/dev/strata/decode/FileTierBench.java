@@ -2,7 +2,6 @@ package dev.strata.decode;
 
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertSource;
-import dev.strata.device.ExpertView;
 import dev.strata.device.Stream;
 import dev.strata.device.fake.FakeDevice;
 import dev.strata.expert.ArenaLayout;
@@ -36,7 +35,6 @@ import java.util.Locale;
 import java.util.OptionalInt;
 import java.util.SplittableRandom;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Experts from a real drive through stager and ring into a device in host memory that computes nothing, against what the drive gives by
@@ -416,11 +414,6 @@ final class FileTierBench {
         @Override
         public ExpertLayout layout(int layer) {
             return slices.get(layer).layout();
-        }
-
-        @Override
-        public @Nullable ExpertView view(int layer, int expert) {
-            return null;
         }
 
         @Override

@@ -4,9 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
 
 import dev.strata.device.ExpertLayout;
 import dev.strata.device.ExpertSource;
-import dev.strata.device.ExpertView;
 import java.lang.foreign.MemorySegment;
-import org.jspecify.annotations.Nullable;
 
 /** A source whose bytes are a function of layer, expert and position, so that every copy can be checked. */
 public class PatternSource implements ExpertSource {
@@ -39,11 +37,6 @@ public class PatternSource implements ExpertSource {
     @Override
     public ExpertLayout layout(int layer) {
         return layout.layout(layer);
-    }
-
-    @Override
-    public @Nullable ExpertView view(int layer, int expert) {
-        return null;
     }
 
     @Override
