@@ -67,7 +67,7 @@ class DamagedFilesTest {
     }
 
     @Test
-    void damagedSafetensorsModelFiless() throws IOException {
+    void damagedSafetensorsFiles() throws IOException {
         damage(
                 Files.readAllBytes(safetensors()),
                 path -> SafetensorsModelFiles.open(path).close(),
