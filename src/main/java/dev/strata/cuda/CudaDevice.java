@@ -5,6 +5,7 @@ import dev.strata.device.Device;
 import dev.strata.device.DeviceException;
 import dev.strata.device.DeviceException.Kind;
 import dev.strata.device.Event;
+import dev.strata.device.HostBuffer;
 import dev.strata.device.HostRegistration;
 import dev.strata.device.Stream;
 import java.lang.foreign.MemorySegment;
@@ -134,7 +135,10 @@ public final class CudaDevice implements Device {
     @Override
     public Buffer allocatePinned(long bytes, String purpose) {
         attach();
-        return new PinnedBuffer(Driver.allocatePinned(Math.max(16, bytes), purpose), Math.max(16, bytes));
+        long size = Math.max(16, bytes);
+        long address = Driver.allocatePinned(size, purpose);
+        // Kernels read it at the same address.
+        return HostBuffer.owning(MemorySegment.ofAddress(address).reinterpret(size), () -> Driver.freePinned(address));
     }
 
     @Override

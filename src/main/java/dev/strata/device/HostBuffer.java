@@ -10,7 +10,7 @@ public final class HostBuffer implements Buffer {
 
     private final MemorySegment memory;
     private final long address;
-    private final @Nullable Runnable release;
+    private @Nullable Runnable release;
 
     private HostBuffer(MemorySegment memory, @Nullable Runnable release) {
         this.memory = memory;
@@ -22,14 +22,10 @@ public final class HostBuffer implements Buffer {
     @SuppressWarnings("MustBeClosedChecker") // owned by the buffer, closed with it
     public static HostBuffer allocate(long bytes) {
         Arena arena = Arena.ofShared();
-        return owning(arena.allocate(Math.max(bytes, ALIGNMENT), ALIGNMENT), () -> {
-            if (arena.scope().isAlive()) {
-                arena.close();
-            }
-        });
+        return owning(arena.allocate(Math.max(bytes, ALIGNMENT), ALIGNMENT), arena::close);
     }
 
-    /** Memory that {@code release} gives back; it runs at every close and has to allow that. */
+    /** Memory that {@code release} gives back, at the first close. */
     public static HostBuffer owning(MemorySegment memory, Runnable release) {
         return new HostBuffer(memory, release);
     }
@@ -60,9 +56,11 @@ public final class HostBuffer implements Buffer {
     }
 
     @Override
-    public void close() {
-        if (release != null) {
-            release.run();
+    public synchronized void close() {
+        Runnable once = release;
+        release = null;
+        if (once != null) {
+            once.run();
         }
     }
 }
