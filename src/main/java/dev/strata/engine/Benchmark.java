@@ -32,9 +32,6 @@ public final class Benchmark {
     private final Model model;
     private final int chunk;
     private final Likeliest choice = new Likeliest();
-    /** One row, greedy. */
-    private final MemorySegment settings = MemorySegment.ofArray(new float[] {1, -1, 0});
-
     private final MemorySegment results = MemorySegment.ofArray(new float[Picks.COLUMNS]);
     private final Picks picks = new Picks(results);
 
@@ -115,7 +112,7 @@ public final class Benchmark {
         for (int position = prompt; position < text.length; position++) {
             int next;
             if (model.picks()) {
-                model.forwardPicked(SingleText.batch(text, position, 1, pages), settings, results);
+                model.forwardPicked(SingleText.batch(text, position, 1, pages), SingleText.LIKELIEST, results);
                 next = picks.likeliest(0);
             } else {
                 pass(text, position, 1, pages, new int[] {0}, logits);
@@ -130,9 +127,9 @@ public final class Benchmark {
 
     /** Every pass is begun before the one that chooses its token has ended. */
     private void writeAhead(int[] text, int prompt, int[] pages) {
-        model.beginPicked(SingleText.batch(text, prompt, 1, pages), settings, false);
+        model.beginPicked(SingleText.batch(text, prompt, 1, pages), SingleText.LIKELIEST, false);
         for (int position = prompt + 1; position < text.length; position++) {
-            model.beginPicked(SingleText.batch(text, position, 1, pages), settings, true);
+            model.beginPicked(SingleText.batch(text, position, 1, pages), SingleText.LIKELIEST, true);
             model.endPicked(1, results);
             text[position] = picks.likeliest(0);
         }

@@ -45,7 +45,6 @@ public final class DecodeBenchmark {
     private final int steps;
     private final double locality;
     private final Set<Integer> hashes = new LinkedHashSet<>();
-    private final MemorySegment settings = MemorySegment.ofArray(new float[] {1, -1, 0});
     private final MemorySegment results = MemorySegment.ofArray(new float[Picks.COLUMNS]);
     private int lastHash;
 
@@ -127,20 +126,15 @@ public final class DecodeBenchmark {
     private Map<String, Object> arm(ModelFiles files, ExpertHome.Shared experts, DecodeArm arm, DecodeBound bound) {
         Options set = arm.apply(options);
         NgramTable table = ModelSession.ngramTable(files, set);
-        try (Backend backend = backends.apply(set)) {
-            ExpertHome.Loaded loaded = ExpertHome.load(
-                    files,
-                    backend,
-                    set,
-                    ModelSession.room(set.engine(), ModelConfigReader.read(files), warmUp + steps + 1),
-                    table,
-                    experts);
-            try {
-                return measure(loaded.model(), loaded.home().placement(), arm, bound);
-            } finally {
-                loaded.model().close();
-                loaded.home().close();
-            }
+        try (Backend backend = backends.apply(set);
+                ExpertHome.Loaded loaded = ExpertHome.load(
+                        files,
+                        backend,
+                        set,
+                        ModelSession.room(set.engine(), ModelConfigReader.read(files), warmUp + steps + 1),
+                        table,
+                        experts)) {
+            return measure(loaded.model(), loaded.home().placement(), arm, bound);
         }
     }
 
@@ -246,11 +240,11 @@ public final class DecodeBenchmark {
         int begun = from;
         for (int position = from; position < end; position++) {
             if (!model.foresees()) {
-                model.forwardPicked(SingleText.batch(text, position, 1, pages), settings, results);
+                model.forwardPicked(SingleText.batch(text, position, 1, pages), SingleText.LIKELIEST, results);
                 continue;
             }
             while (begun < Math.min(end, position + 2)) {
-                model.beginPicked(SingleText.batch(text, begun++, 1, pages), settings, false);
+                model.beginPicked(SingleText.batch(text, begun++, 1, pages), SingleText.LIKELIEST, false);
             }
             model.endPicked(1, results);
         }

@@ -67,7 +67,7 @@ final class ExpertHome implements AutoCloseable {
     }
 
     /**
-     * A model and the home of its experts; the model has to be closed first.
+     * A model and the home of its experts, which is closed behind it.
      *
      * @param chunk rows of a pass that were planned, 0 as the options say
      * @param table the n-gram table that the model reads, if it has one
@@ -76,7 +76,13 @@ final class ExpertHome implements AutoCloseable {
             Model model,
             ExpertHome home,
             int chunk,
-            @Nullable NgramTable table) {}
+            @Nullable NgramTable table) implements AutoCloseable {
+        @Override
+        public void close() {
+            model.close();
+            home.close();
+        }
+    }
 
     /**
      * Loads.

@@ -115,22 +115,19 @@ public final class PromptBenchmark {
         int context = Math.max(longPrompt, Collections.max(shortPrompts)) + 64;
         try (Backend backend = Backends.create(set)) {
             int most = TierSettings.chunk(set, Backends.device(backend));
-            ExpertHome.Loaded loaded = ExpertHome.load(
-                    files,
-                    backend,
-                    set,
-                    ModelSession.room(set.engine().withChunk(most), ModelConfigReader.read(files), context),
-                    table,
-                    experts);
-            try (Arena arena = Arena.ofConfined()) {
+            try (ExpertHome.Loaded loaded = ExpertHome.load(
+                            files,
+                            backend,
+                            set,
+                            ModelSession.room(set.engine().withChunk(most), ModelConfigReader.read(files), context),
+                            table,
+                            experts);
+                    Arena arena = Arena.ofConfined()) {
                 Model model = loaded.model();
                 int chunk = loaded.chunk() > 0 ? loaded.chunk() : most;
                 PromptReader reader = new PromptReader(
                         model, chunk, arena.allocate(4L * model.config().vocabulary(), 64));
                 return measure(reader, loaded.home().placement(), table, arm, chunk, longFirst);
-            } finally {
-                loaded.model().close();
-                loaded.home().close();
             }
         }
     }

@@ -1,11 +1,16 @@
 package dev.strata.engine;
 
 import dev.strata.device.Batch;
+import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
 
 /** Passes over one text that has the model to itself: the first slot, and pages in their order. */
 final class SingleText {
+    /** A row of settings of {@link dev.strata.device.Picks}: no draw and no candidates, the likeliest token alone. */
+    static final MemorySegment LIKELIEST =
+            MemorySegment.ofArray(new float[] {1, -1, 0}).asReadOnly();
+
     private SingleText() {}
 
     /** Pages for so many tokens. */

@@ -23,7 +23,6 @@ public final class StepBenchmark {
     private final Model model;
     private final int[] pages = SingleText.pages(PROMPT + STEPS + 1);
     private final int[] text = new int[PROMPT + STEPS + 1];
-    private final MemorySegment settings = MemorySegment.ofArray(new float[] {1, -1, 0});
     private final MemorySegment results = MemorySegment.ofArray(new float[Picks.COLUMNS]);
     private final MemorySegment hidden;
 
@@ -70,14 +69,14 @@ public final class StepBenchmark {
 
     private void waiting() {
         for (int step = 0; step < STEPS; step++) {
-            model.forwardPicked(SingleText.batch(text, PROMPT + step, 1, pages), settings, results);
+            model.forwardPicked(SingleText.batch(text, PROMPT + step, 1, pages), SingleText.LIKELIEST, results);
         }
     }
 
     private void ahead() {
-        model.beginPicked(SingleText.batch(text, PROMPT, 1, pages), settings, false);
+        model.beginPicked(SingleText.batch(text, PROMPT, 1, pages), SingleText.LIKELIEST, false);
         for (int step = 1; step < STEPS; step++) {
-            model.beginPicked(SingleText.batch(text, PROMPT + step, 1, pages), settings, true);
+            model.beginPicked(SingleText.batch(text, PROMPT + step, 1, pages), SingleText.LIKELIEST, true);
             model.endPicked(1, results);
         }
         model.endPicked(1, results);
