@@ -1,6 +1,5 @@
 package dev.strata.server.openai;
 
-import dev.strata.api.Timings;
 import dev.strata.server.http.Answer;
 import dev.strata.server.http.AnswerCollector;
 import dev.strata.server.http.Json;
@@ -27,14 +26,7 @@ final class ChatAnswer {
                     "finish_reason",
                     Shapes.finish(answer.reason(), !answer.calls().isEmpty())));
         }
-        Map<String, @Nullable Object> whole = head.object("chat.completion");
-        whole.put("choices", choices);
-        whole.put("usage", Shapes.usage(answers.usage().total()));
-        Timings timings = answers.usage().timings();
-        if (timings != null) {
-            whole.put("timings", Shapes.timings(timings));
-        }
-        return whole;
+        return Shapes.whole(head.object("chat.completion"), choices, answers.usage());
     }
 
     private static Map<String, @Nullable Object> message(Answer answer) {

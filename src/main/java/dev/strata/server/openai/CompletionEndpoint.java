@@ -1,6 +1,5 @@
 package dev.strata.server.openai;
 
-import dev.strata.api.Timings;
 import dev.strata.server.http.Answer;
 import dev.strata.server.http.AnswerCollector;
 import dev.strata.server.http.Endpoint;
@@ -59,13 +58,6 @@ public final class CompletionEndpoint implements Endpoint {
                     "finish_reason",
                     Shapes.finish(answer.reason(), false)));
         }
-        Map<String, @Nullable Object> whole = head.object("text_completion");
-        whole.put("choices", choices);
-        whole.put("usage", Shapes.usage(answers.usage().total()));
-        Timings timings = answers.usage().timings();
-        if (timings != null) {
-            whole.put("timings", Shapes.timings(timings));
-        }
-        return whole;
+        return Shapes.whole(head.object("text_completion"), choices, answers.usage());
     }
 }

@@ -4,6 +4,8 @@ import dev.strata.api.FinishReason;
 import dev.strata.api.Timings;
 import dev.strata.api.Usage;
 import dev.strata.server.http.Json;
+import dev.strata.server.http.UsageTotal;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -18,6 +20,18 @@ final class Shapes {
                 "total_tokens", usage.totalTokens(),
                 "prompt_tokens_details", Json.object("cached_tokens", usage.cachedTokens()),
                 "completion_tokens_details", Json.object("reasoning_tokens", usage.reasoningTokens()));
+    }
+
+    /** An answer in one piece, of which {@code start} is the start. */
+    static Map<String, @Nullable Object> whole(
+            Map<String, @Nullable Object> start, List<Object> choices, UsageTotal usage) {
+        start.put("choices", choices);
+        start.put("usage", usage(usage.total()));
+        Timings timings = usage.timings();
+        if (timings != null) {
+            start.put("timings", timings(timings));
+        }
+        return start;
     }
 
     /** In llama.cpp's shape; its clients show speeds from it. */

@@ -129,37 +129,19 @@ public final class LlamaStatus {
             throw fields.invalid("filename", "'filename' must be a plain name of letters, digits, '.', '_' and '-'");
         }
         long start = System.nanoTime();
-        if ("save".equals(action)) {
-            int tokens = service.saveSlot(slot, name);
-            exchange.reply(
-                    200,
-                    Json.object(
-                            "id_slot",
-                            slot,
-                            "filename",
-                            name,
-                            "n_saved",
-                            tokens,
-                            "timings",
-                            timings("save_ms", start)));
-        } else {
-            int tokens = service.restoreSlot(slot, name);
-            exchange.reply(
-                    200,
-                    Json.object(
-                            "id_slot",
-                            slot,
-                            "filename",
-                            name,
-                            "n_restored",
-                            tokens,
-                            "timings",
-                            timings("restore_ms", start)));
-        }
-    }
-
-    private static Object timings(String key, long start) {
-        return Json.object(key, (System.nanoTime() - start) / 1e6);
+        boolean save = "save".equals(action);
+        int tokens = save ? service.saveSlot(slot, name) : service.restoreSlot(slot, name);
+        exchange.reply(
+                200,
+                Json.object(
+                        "id_slot",
+                        slot,
+                        "filename",
+                        name,
+                        save ? "n_saved" : "n_restored",
+                        tokens,
+                        "timings",
+                        Json.object(save ? "save_ms" : "restore_ms", (System.nanoTime() - start) / 1e6)));
     }
 
     private static int slot(String path) {
