@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.strata.device.KvFormat;
 import dev.strata.device.reference.ReferenceBackend;
+import dev.strata.format.GoldenModels;
 import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
 import dev.strata.format.QuantType;
@@ -28,7 +29,7 @@ class ConversionLogitsTest {
     @ParameterizedTest
     @ValueSource(strings = {"qwen3_moe", "qwen3_next", "qwen3_5_moe", "qwen4_exp"})
     void safetensorsToGguf(String name) throws IOException {
-        Path source = ReferenceLogitsTest.folder(name);
+        Path source = GoldenModels.folder(name);
         Path target = convert(source, "keep", name + ".gguf");
         try (ModelFiles files = ModelFileOpener.open(target);
                 ReferenceBackend backend = ReferenceBackend.create(2);
@@ -48,7 +49,7 @@ class ConversionLogitsTest {
     @Test
     void everyTensorHasAPlace() {
         for (String name : new String[] {"qwen3_moe", "qwen3_next", "qwen3_5_moe", "qwen4_exp"}) {
-            try (ModelFiles files = ModelFileOpener.open(ReferenceLogitsTest.folder(name))) {
+            try (ModelFiles files = ModelFileOpener.open(GoldenModels.folder(name))) {
                 Conversion conversion = Conversion.of(files, TypePlan.parse("keep"));
                 assertTrue(
                         conversion.plan().unused().isEmpty(),

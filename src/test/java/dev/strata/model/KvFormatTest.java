@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.strata.device.KvFormat;
 import dev.strata.device.reference.ReferenceBackend;
+import dev.strata.format.GoldenModels;
 import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
 import java.nio.file.Path;
@@ -23,7 +24,7 @@ class KvFormatTest {
         "qwen3_next, Q4, 3e-2"
     })
     void errorStaysBelow(String name, KvFormat format, double bound) {
-        Path folder = ReferenceLogitsTest.folder(name);
+        Path folder = GoldenModels.folder(name);
         List<GoldenLogits.Case> cases = GoldenLogits.read(folder);
         GoldenLogits.Case golden = cases.get(2);
         try (ModelFiles files = ModelFileOpener.open(folder);

@@ -11,6 +11,7 @@ import dev.strata.expert.BlobSlices;
 import dev.strata.expert.FileExpertSource;
 import dev.strata.expert.MappedExpertSource;
 import dev.strata.expert.StoredExperts;
+import dev.strata.format.GoldenModels;
 import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
 import dev.strata.format.ModelFormatException;
@@ -34,7 +35,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 class PackedCheckpointTest {
     private static final float[] E2M1 = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
-    private static final Path ORIGINAL = ReferenceLogitsTest.folder("qwen3_5_moe");
+    private static final Path ORIGINAL = GoldenModels.folder("qwen3_5_moe");
     private static final int[] PROMPT = {161, 176, 229, 149, 199, 213, 59};
 
     @TempDir

@@ -12,6 +12,7 @@ import dev.strata.device.Backend;
 import dev.strata.device.Batch;
 import dev.strata.device.KvFormat;
 import dev.strata.device.reference.ReferenceBackend;
+import dev.strata.format.GoldenModels;
 import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
 import java.lang.foreign.Arena;
@@ -140,7 +141,7 @@ final class PausedPassTest {
     void bitsAreTheSame(String name, String where) {
         boolean cpu = where.equals("cpu");
         assumeTrue(!cpu || CpuBackend.isAvailable(), CpuBackend.reason());
-        try (ModelFiles files = ModelFileOpener.open(ReferenceLogitsTest.folder(name));
+        try (ModelFiles files = ModelFileOpener.open(GoldenModels.folder(name));
                 Backend backend =
                         cpu ? CpuBackend.create(CpuSettings.standard().withThreads(2)) : ReferenceBackend.create(2);
                 Model model = ModelLoader.load(files, backend, new ModelOptions(384, 8, 2, KvFormat.F32, false))) {

@@ -15,6 +15,7 @@ import dev.strata.device.Backend;
 import dev.strata.device.Batch;
 import dev.strata.device.KvFormat;
 import dev.strata.device.reference.ReferenceBackend;
+import dev.strata.format.GoldenModels;
 import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
 import java.io.IOException;
@@ -36,7 +37,7 @@ import org.junit.jupiter.api.io.TempDir;
  * layer's fusion should give for every row. Its logits have to be the drafts.
  */
 class PlainDraftTest {
-    private static final Path ORIGINAL = ReferenceLogitsTest.folder("qwen3_next");
+    private static final Path ORIGINAL = GoldenModels.folder("qwen3_next");
     private static final int[] PROMPT = {161, 176, 229, 149, 199, 213, 59};
     private static final int HIDDEN = 64;
     private static final ModelOptions OPTIONS = new ModelOptions(16, 1, 1, KvFormat.F32, true);

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.strata.device.KvFormat;
 import dev.strata.device.reference.ReferenceBackend;
+import dev.strata.format.GoldenModels;
 import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
 import dev.strata.model.SafetensorsFolder.Stored;
@@ -33,7 +34,7 @@ class SafetensorsLayoutTest {
     @ParameterizedTest
     @ValueSource(strings = {"qwen3_5_moe", "qwen4_exp"})
     void multimodalCheckpointWithPackedExperts(String name) throws IOException {
-        Path original = ReferenceLogitsTest.folder(name);
+        Path original = GoldenModels.folder(name);
         SafetensorsFolder plain = SafetensorsFolder.read(original);
         SafetensorsFolder changed = new SafetensorsFolder();
         plain.tensors.forEach((tensor, stored) -> {
@@ -74,7 +75,7 @@ class SafetensorsLayoutTest {
     /** Without layer_types the interval decides, and the older flat rope keys are read. */
     @Test
     void olderConfigurationKeys() throws IOException {
-        Path original = ReferenceLogitsTest.folder("qwen3_next");
+        Path original = GoldenModels.folder("qwen3_next");
         ObjectNode config = (ObjectNode) GoldenLogits.json(original.resolve("config.json"));
         config.remove(List.of("layer_types", "rope_parameters"));
         config.put("rope_theta", 10000000.0).putNull("rope_scaling");

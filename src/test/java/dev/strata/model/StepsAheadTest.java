@@ -12,6 +12,7 @@ import dev.strata.device.Batch;
 import dev.strata.device.KvFormat;
 import dev.strata.device.Picks;
 import dev.strata.device.reference.ReferenceBackend;
+import dev.strata.format.GoldenModels;
 import dev.strata.format.ModelFileOpener;
 import dev.strata.format.ModelFiles;
 import java.io.IOException;
@@ -29,7 +30,7 @@ class StepsAheadTest {
     @ParameterizedTest
     @ValueSource(strings = {"qwen3_moe", "qwen3_next"})
     void textsAreThoseOfPassesThatWait(String family) throws IOException {
-        try (ModelFiles files = ModelFileOpener.open(ReferenceLogitsTest.folder(family));
+        try (ModelFiles files = ModelFileOpener.open(GoldenModels.folder(family));
                 CudaBackend card = Cards.open(CudaOptions.defaults());
                 Model model = ModelLoader.load(files, card, OPTIONS)) {
             assertTrue(model.foresees());
@@ -42,7 +43,7 @@ class StepsAheadTest {
     @ParameterizedTest
     @ValueSource(strings = "qwen3_next")
     void hostsHaveNothingToForesee(String family) throws IOException {
-        try (ModelFiles files = ModelFileOpener.open(ReferenceLogitsTest.folder(family));
+        try (ModelFiles files = ModelFileOpener.open(GoldenModels.folder(family));
                 ReferenceBackend reference = ReferenceBackend.create(1);
                 Model model = ModelLoader.load(files, reference, OPTIONS)) {
             assertFalse(model.foresees());
