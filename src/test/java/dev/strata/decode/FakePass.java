@@ -132,7 +132,7 @@ final class FakePass implements AutoCloseable {
         arena.close();
     }
 
-    private final class Groups implements ExpertGroups, Routing {
+    private final class Groups implements ExpertGroups {
         private final int layer;
         private final int rows;
         private final int[] chosen;
@@ -157,23 +157,8 @@ final class FakePass implements AutoCloseable {
         }
 
         @Override
-        public int used() {
-            return used;
-        }
-
-        @Override
-        public Buffer ids() {
-            return ids;
-        }
-
-        @Override
-        public Tensor weights() {
-            throw new UnsupportedOperationException("placements have no use for weights");
-        }
-
-        @Override
         public Routing routing() {
-            return this;
+            return new FakeRouting(rows, used, ids);
         }
 
         /** Every row has its number in front. */

@@ -14,7 +14,7 @@ import java.util.BitSet;
 import java.util.function.IntSupplier;
 
 /** Steps of one row that compute nothing: their experts are drawn, brought and forgotten. */
-final class FakeSteps implements ExpertGroups, Routing, AutoCloseable {
+final class FakeSteps implements ExpertGroups, AutoCloseable {
     private final FakeDevice device;
     private final DevicePlacement placement;
     private final int layers;
@@ -61,23 +61,8 @@ final class FakeSteps implements ExpertGroups, Routing, AutoCloseable {
     }
 
     @Override
-    public int used() {
-        return used;
-    }
-
-    @Override
-    public Buffer ids() {
-        return ids;
-    }
-
-    @Override
-    public Tensor weights() {
-        throw new UnsupportedOperationException("placements have no use for weights");
-    }
-
-    @Override
     public Routing routing() {
-        return this;
+        return new FakeRouting(1, used, ids);
     }
 
     @Override
