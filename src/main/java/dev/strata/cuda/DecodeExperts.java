@@ -46,7 +46,7 @@ final class DecodeExperts {
         this.down = kernels.chained("decode_down", sharedBytes);
     }
 
-    boolean routes(RouterShape shape, Weight router, int rows) {
+    boolean routes(RouterShape shape, int rows) {
         return forms.fused(rows) && shape.used() <= MOST_CHOSEN && shape.experts() <= MOST_EXPERTS;
     }
 

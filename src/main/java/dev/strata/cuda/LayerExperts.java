@@ -53,7 +53,7 @@ final class LayerExperts {
 
     /** Norm, router product and choice by one kernel; false where none does them for this shape. The normed rows are in {@code in}'s scratch. */
     boolean route(RouterShape shape, Weight router, NormedRows in, Tensor logits, Routing routing) {
-        if (!fused.routes(shape, router, in.rows().rows())) {
+        if (!fused.routes(shape, in.rows().rows())) {
             return false;
         }
         fused.route(shape, router, in, logits, routing);
