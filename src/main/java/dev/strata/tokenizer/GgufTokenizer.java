@@ -77,7 +77,6 @@ final class GgufTokenizer {
                 .end(metadata.get("tokenizer.ggml.eot_token_id"))
                 .end(metadata.get("tokenizer.ggml.eom_token_id"))
                 .end(metadata.get("tokenizer.ggml.eos_token_ids"))
-                .padding(metadata.get("tokenizer.ggml.padding_token_id"))
                 .gap(fill("fim_pre", "prefix"), fill("fim_suf", "suffix"), fill("fim_mid", "middle"))
                 .build();
     }

@@ -212,7 +212,6 @@ final class JsonTokenizer {
                 .end(plain(tokenizerConfig.path("eos_token")))
                 .end(plain(generationConfig.path("eos_token_id")))
                 .end(companions.config.get("eos_token_id"))
-                .padding(plain(tokenizerConfig.path("pad_token")))
                 .build();
     }
 

@@ -46,7 +46,6 @@ final class Roles {
     private final Map<String, Integer> ids = new HashMap<>();
     private final TreeSet<Integer> end = new TreeSet<>();
     private OptionalInt begin = OptionalInt.empty();
-    private OptionalInt padding = OptionalInt.empty();
     private boolean addBegin;
     private int[] gap = {-1, -1, -1};
 
@@ -65,11 +64,6 @@ final class Roles {
 
     Roles addBegin(boolean add) {
         addBegin = add;
-        return this;
-    }
-
-    Roles padding(@Nullable Object id) {
-        padding = padding.isPresent() ? padding : tokenId(id);
         return this;
     }
 
@@ -103,7 +97,7 @@ final class Roles {
                 ? Optional.empty()
                 : Optional.of(new SpecialTokens.FillInTheMiddle(gap[0], gap[1], gap[2]));
         return new SpecialTokens(
-                begin, addBegin && begin.isPresent(), java.util.Collections.unmodifiableSortedSet(end), padding, fill);
+                begin, addBegin && begin.isPresent(), java.util.Collections.unmodifiableSortedSet(end), fill);
     }
 
     private OptionalInt tokenId(@Nullable Object id) {

@@ -175,8 +175,7 @@ class ChatRendererTest {
         @Override
         public SpecialTokens specialTokens() {
             SpecialTokens given = inner.specialTokens();
-            return new SpecialTokens(
-                    inner.id("<|im_start|>"), true, given.end(), given.padding(), given.fillInTheMiddle());
+            return new SpecialTokens(inner.id("<|im_start|>"), true, given.end(), given.fillInTheMiddle());
         }
     }
 
