@@ -22,6 +22,7 @@ public final class CudaDevice implements Device {
     private final int multiprocessors;
     private final long limit;
     private final AtomicLong used = new AtomicLong();
+    private final Retirement retirement = new Retirement();
     private @Nullable BlobCopies copies;
     private volatile Thread user = Thread.currentThread();
 
@@ -112,6 +113,7 @@ public final class CudaDevice implements Device {
         if (bytes < 0) {
             throw new IllegalArgumentException(purpose + " of " + bytes + " bytes");
         }
+        retirement.collect();
         // Kernels read whole pieces of 16 bytes.
         long size = Math.ceilDiv(Math.max(1, bytes), 16L) * 16;
         if (used.addAndGet(size) > limit) {
@@ -219,6 +221,12 @@ public final class CudaDevice implements Device {
     }
 
     @Override
+    public void retire(AutoCloseable memory, Event event) {
+        retirement.add(memory, event);
+        retirement.collect();
+    }
+
+    @Override
     public void attachThread() {
         Driver.setContext(context);
         user = Thread.currentThread();
@@ -233,6 +241,7 @@ public final class CudaDevice implements Device {
 
     @Override
     public void close() {
+        retirement.drain();
         Driver.releaseContext(device);
     }
 }

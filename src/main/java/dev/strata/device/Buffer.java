@@ -2,7 +2,7 @@ package dev.strata.device;
 
 import java.lang.foreign.MemorySegment;
 
-/** A contiguous piece of memory of a {@link Device}. Closing it returns the memory, which no work may use any more. */
+/** A contiguous piece of memory of a {@link Device}. Closing it returns the memory; use {@link Device#retire} when work may still read it. */
 public interface Buffer extends AutoCloseable {
     /** Size in bytes. */
     long bytes();

@@ -62,6 +62,9 @@ public interface Device extends AutoCloseable {
 
     void fill(Buffer target, long offset, long bytes, int value, Stream stream);
 
+    /** Closes {@code memory} once {@code event} has happened, without blocking the caller. */
+    void retire(AutoCloseable memory, Event event);
+
     /** Makes the device current for the calling thread; every thread that issues work calls it once. */
     void attachThread();
 

@@ -22,6 +22,8 @@ import org.jspecify.annotations.Nullable;
 public final class FakeDevice implements Device {
     private static final long LARGE_COPY = 64 << 10;
 
+    private record Retired(AutoCloseable memory, FakeEvent event, long number) {}
+
     private final Object lock = new Object();
     private final long capacity;
     private final @Nullable RandomGenerator random;
@@ -31,6 +33,7 @@ public final class FakeDevice implements Device {
     private final List<FakeStream> streams = new ArrayList<>();
     private final List<FakeBuffer> buffers = new ArrayList<>();
     private final List<FakeRegistration> registrations = new ArrayList<>();
+    private final List<Retired> retired = new ArrayList<>();
     private final List<Throwable> failures = new ArrayList<>();
     private long used;
     private long hidden;
@@ -112,6 +115,7 @@ public final class FakeDevice implements Device {
             if (events > 0) {
                 leaks.add(events + " events");
             }
+            retired.forEach(entry -> leaks.add("retired memory"));
             return leaks;
         }
     }
@@ -207,6 +211,33 @@ public final class FakeDevice implements Device {
     void failed(Throwable failure) {
         synchronized (lock) {
             failures.add(failure);
+        }
+    }
+
+    /** Closes retired memory whose events have happened; when it returns, what another thread was closing is closed too. */
+    void settle() {
+        synchronized (retired) {
+            closeDue();
+        }
+    }
+
+    private void closeDue() {
+        List<Retired> due = new ArrayList<>();
+        synchronized (lock) {
+            retired.removeIf(entry -> {
+                boolean happened = entry.event.reached(entry.number);
+                if (happened) {
+                    due.add(entry);
+                }
+                return happened;
+            });
+        }
+        for (Retired entry : due) {
+            try {
+                entry.memory.close();
+            } catch (Exception failure) {
+                failed(failure);
+            }
         }
     }
 
@@ -385,11 +416,21 @@ public final class FakeDevice implements Device {
     }
 
     @Override
+    public void retire(AutoCloseable memory, Event event) {
+        FakeEvent fake = (FakeEvent) event;
+        synchronized (lock) {
+            retired.add(new Retired(memory, fake, fake.recorded()));
+        }
+        settle();
+    }
+
+    @Override
     public void attachThread() {}
 
     /** Runs or waits for everything that is queued. */
     public void drain() {
         await(() -> streams.stream().allMatch(FakeStream::idle));
+        settle();
     }
 
     @Override

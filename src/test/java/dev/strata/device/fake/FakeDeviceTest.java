@@ -97,6 +97,21 @@ class FakeDeviceTest {
         }
     }
 
+    @ParameterizedTest
+    @MethodSource("devices")
+    void retiredMemoryClosesBehindItsEvent(Supplier<FakeDevice> factory) {
+        try (FakeDevice device = factory.get()) {
+            Stream stream = device.newStream("copies");
+            Event event = device.newEvent();
+            Buffer buffer = device.allocate(100, "slot");
+            device.fill(buffer, 0, 100, 1, stream);
+            event.record(stream);
+            device.retire(buffer, event);
+            device.drain();
+            assertEquals(1 << 20, device.freeBytes());
+        }
+    }
+
     @Test
     void nothingRunsBeforeItIsStepped() {
         try (FakeDevice device = FakeDevice.stepped(1000, new SplittableRandom(1))) {

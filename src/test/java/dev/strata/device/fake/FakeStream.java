@@ -102,6 +102,7 @@ final class FakeStream implements Stream {
             finished++;
             device.lock().notifyAll();
         }
+        device.settle();
     }
 
     @Override
