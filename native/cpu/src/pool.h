@@ -2,13 +2,17 @@
 // work(); the thread that calls run() takes part in every job.
 #pragma once
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace strata {
 
 class Pool {
    public:
-    explicit Pool(int threads) : threads_(threads) {}
+    explicit Pool(int threads) : ranges_(new Range[size_t(threads)]), threads_(threads) {}
+    ~Pool() { delete[] ranges_; }
+    Pool(const Pool&) = delete;
+    Pool& operator=(const Pool&) = delete;
 
     // Threads that take part in jobs, the caller included.
     int threads() const { return threads_; }
@@ -32,11 +36,18 @@ class Pool {
     using Body = void (*)(const void*, int, int);
 
     void publish(int chunks, Body body, const void* argument);
-    bool claim(uint64_t seen, int worker);
+    bool claim(int worker);
+    bool take(int owner, int worker);
 
-    // The claim word: epoch of the job (upper half), then chunks and the next free chunk in 16 bits each. A compare-and-swap on the
-    // whole word means that a late worker can never take a chunk of another job than the one whose body it read.
-    alignas(64) std::atomic<uint64_t> claim_{0};
+    // The chunks of one worker that nobody has taken: epoch of the job (upper half), then their end and the first one in 16 bits each. The owner takes the first, so
+    // that weights that lie side by side are read by one thread, prefetched across its claims; others help themselves at the end when they have none left. A
+    // compare-and-swap on the whole word means that a late worker can never take a chunk of another job than the one whose body it read.
+    struct alignas(64) Range {
+        std::atomic<uint64_t> word{0};
+    };
+    Range* ranges_;
+    // Epoch of the last job, set when its ranges are.
+    alignas(64) std::atomic<uint32_t> job_{0};
     alignas(64) std::atomic<int> done_{0};
     alignas(64) std::atomic<uint32_t> wake_{0};
     std::atomic<int> sleepers_{0};
@@ -44,7 +55,6 @@ class Pool {
     std::atomic<Body> body_{nullptr};
     std::atomic<const void*> argument_{nullptr};
     int threads_;
-    uint32_t epoch_ = 0;
 };
 
 }  // namespace strata

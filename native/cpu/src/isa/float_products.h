@@ -1,6 +1,6 @@
 // Products with float32 activations: float weights, and any type through decoded pieces.
 //
-// Rows (decode, up to 8 activation rows): weights stream from memory once, in stored order, prefetched 4 KiB ahead.
+// Rows (decode, up to 8 activation rows): weights stream from memory once, in stored order, prefetched (prefetchRun).
 // Tiles (prompts): `panelF` brings width x some inputs into a transposed buffer of the first cache's size, `tileF` runs a register tile
 // of MR tokens x 2 vectors of outputs over it. Bytes moved: the weights once for each run of token rows.
 #pragma once
@@ -10,10 +10,25 @@
 namespace strata::STRATA_NS {
 
 constexpr int NR = NV * W;
-constexpr int PREFETCH = 4096;
+// How far ahead of its use a cache line is fetched into the first cache, and the bytes of a window, whose lines are fetched into the second cache in another order than
+// that of their use: a processor's own prefetchers follow a stream to the end of its page of 4 KiB and begin anew there, but follow several pages at once. So the first
+// lines of four pages come first, then the second ones.
+constexpr int PREFETCH = 1024;
+constexpr int STREAM_PAGE = 4096, STREAMS = 4, WINDOW = STREAMS * STREAM_PAGE;
 
-static inline void prefetchRun(const uint8_t* p, int bytes) {
-    for (int i = 0; i < bytes; i += 64) __builtin_prefetch(p + PREFETCH + i, 0, 3);
+// To be called for the bytes of a stream one after the other. Inlined always: the compiler takes out calls of what does nothing but prefetch.
+static inline __attribute__((always_inline)) void prefetchRun(const uint8_t* p, int bytes) {
+    constexpr uintptr_t LINE = 64, CHUNK = STREAMS * LINE;
+    const uintptr_t end = ((uintptr_t)p + bytes) / CHUNK;
+    for (uintptr_t chunk = (uintptr_t)p / CHUNK; chunk != end; chunk++) {
+        const uint8_t* near = (const uint8_t*)(chunk * CHUNK) + PREFETCH;
+        const uint8_t* far = (const uint8_t*)((chunk * CHUNK / WINDOW + 1) * WINDOW + chunk % (STREAM_PAGE / LINE) * LINE);
+        STRATA_UNROLL
+        for (int i = 0; i < STREAMS; i++) {
+            __builtin_prefetch(far + i * STREAM_PAGE, 0, 2);
+            __builtin_prefetch(near + i * LINE, 0, 3);
+        }
+    }
 }
 
 struct FloatF32 {
@@ -56,8 +71,7 @@ static void dotFloatRows(const uint8_t* w, int64_t rowBytes, int outputs, int in
             for (int u = 0; u < U; u++) sums[r][u] = vzero();
         int i = 0;
         for (; i + U * W <= inputs; i += U * W) {
-            __builtin_prefetch(w + i * T::BYTES + PREFETCH, 0, 3);
-            if (U * W * T::BYTES > 64) __builtin_prefetch(w + i * T::BYTES + PREFETCH + 64, 0, 3);
+            prefetchRun(w + i * T::BYTES, U * W * T::BYTES);
             STRATA_UNROLL
             for (int u = 0; u < U; u++) {
                 VF v = T::load(w + (i + u * W) * T::BYTES);

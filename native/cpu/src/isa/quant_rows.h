@@ -1,6 +1,6 @@
 // Rows of quantized activations and their products with weights in stored order (decode, up to 8 activation rows).
 //
-// Weights stream from memory once, prefetched 4 KiB ahead; a block of 32 is unpacked to int16 in registers and multiplied with every
+// Weights stream from memory once, prefetched (prefetchRun); a block of 32 is unpacked to int16 in registers and multiplied with every
 // row; a row's result does not depend on the others. Bytes moved: the weights once, the activations from the first cache.
 #pragma once
 #include "float_products.h"

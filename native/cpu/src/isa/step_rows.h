@@ -9,6 +9,7 @@
 namespace strata::STRATA_NS {
 
 constexpr int PIECE_RUNS = 8;  // runs of 8 blocks whose activations are kept in the order of the weights at once
+constexpr int STEP_AHEAD = 4096;  // bytes that are prefetched ahead
 
 // What is known of one step.
 struct alignas(64) Step {
@@ -127,8 +128,8 @@ template <class T, int R>
 static void dotPiece(const uint8_t* w, int64_t rowBytes, int outputs, int first, int runs, const Row* x, int rows, float scale, bool add,
                      float* const* out) {
     constexpr int RUN = 8 / T::SUBS * T::BYTES;
-    // Steps that make up 4 KiB.
-    constexpr int AHEAD = (PREFETCH + STEP_OUTPUTS * RUN - 1) / (STEP_OUTPUTS * RUN);
+    // Steps that make up STEP_AHEAD.
+    constexpr int AHEAD = (STEP_AHEAD + STEP_OUTPUTS * RUN - 1) / (STEP_OUTPUTS * RUN);
     StepProducts<T, R> products(x, first, runs);
     Step steps[2];
     // Lanes without a factor stay zero.

@@ -126,7 +126,7 @@ void productPart(Context& c, const Matrix& m, int begin, int end, const Row* x, 
 
 int outputsOfClaim(const Context& c, const Matrix& m, int rows, int matrices) {
     if (rows > DOT_ROWS) return 64;
-    // Whole multiples of what the kernel takes at once. A claim begins with 4 KiB that nobody prefetched and ends with as many prefetched for another one.
+    // Whole multiples of what the kernel takes at once. What is prefetched beyond a claim is the thread's next one (Pool).
     const int64_t unit = c.k.dotOutputs;
     int64_t outputs = (CLAIM_BYTES / m.rowBytes() + unit / 2) / unit * unit;
     // Two claims a thread of one matrix, four of several.
