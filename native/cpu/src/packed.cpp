@@ -12,7 +12,12 @@ template <int BITS>
 int code(const uint8_t* codes, int lanes, int lane, int input) {
     const int step = input / 4;
     auto vector = [&](int i) { return codes[(i * lanes + lane) * 4 + input % 4]; };
-    if (BITS == 4) return vector(step % 4) >> (step / 4 * 4) & 15;
+    if (BITS >= 4) {
+        const int low = vector(step % 4) >> (step / 4 * 4) & 15;
+        if (BITS == 6) return low | (vector(4 + step / 4) >> (step % 4 * 2) & 3) << 4;
+        if (BITS == 5) return low | (vector(4) >> step & 1) << 4;
+        return low;
+    }
     if (BITS == 2) return vector(step / 4) >> (step % 4 * 2) & 3;
     if (step < 6) return vector(step / 2) >> (step % 2 * 3) & 7;
     return vector(step - 6) >> 6 | (vector(2) >> step & 1) << 2;
@@ -31,6 +36,7 @@ float factor(const uint8_t* run, int lanes, int lane, int half, float unit) {
         case FACTORS_HALF64: return readHalf(run + (block / 2 * lanes + lane) * 2);
         case FACTORS_HALF32: return readHalf(run + (block * lanes + lane) * 2);
         case FACTORS_MINIMA: return readHalf(run + 2 * lane) * unit * float(run[(4 + block) * lanes + lane] & 63);
+        case FACTORS_SIGNED16: return readHalf(run + 2 * lane) * unit * float(int8_t(run[2 * lanes + half * lanes + lane]));
         case FACTORS_SIGNED: return readHalf(run + 2 * lane) * unit * float(int8_t(run[2 * lanes + block * lanes + lane]));
         default: {
             const int place = FACTORS == FACTORS_ODD16 ? half : block;

@@ -4,11 +4,13 @@
 // first, up to a multiple of 8 bytes a lane, so that codes begin and stay at cache lines; then, for every block of 32 inputs, codes as vectors of 4 inputs of every
 // lane, [lanes][4] bytes, step i having inputs 4 i ... 4 i + 3. Of every byte, from the lowest bit up:
 //
+//   6 bits: vector i (0-3) has the low halves of steps i and i + 4, vector 4 + i (0-1) the upper two bits of steps 4 i ... 4 i + 3
+//   5 bits: the same low halves, vector 4 the fifth bits of all 8 steps
 //   4 bits: vector i (0-3) has steps i and i + 4
 //   3 bits: vector i (0-2) has steps 2 i and 2 i + 1; vectors 0 and 1 end with two bits of steps 6 and 7, vector 2 with the third of both
 //   2 bits: vector i (0-1) has steps 4 i ... 4 i + 3
 //
-// A code stands for one of up to 16 values, which no entry of a codebook and no sign has to be looked up for. Factors of a run:
+// A code stands for one of up to 64 values, which no entry of a codebook and no sign has to be looked up for. Factors of a run:
 //
 //   FACTORS_E8     [8 blocks][lanes] bytes as MXFP4 has them
 //   FACTORS_UE4M3  [8 blocks][2 halves][lanes] bytes as NVFP4 has them, those that stand for 0 being 0
@@ -17,6 +19,7 @@
 //   FACTORS_ODD32  [lanes] float16, [lanes] words of 8 half bytes s, one a block: factor * unit * (2 s + 1)
 //   FACTORS_ODD16  the same with two words a lane, a byte a block: its first half has the low half byte
 //   FACTORS_SIGNED [lanes] float16, [8 blocks][lanes] signed bytes s: factor * unit * s
+//   FACTORS_SIGNED16 the same with [8 blocks][2 halves][lanes] signed bytes
 //   FACTORS_MINIMA [2][lanes] float16, [8 blocks][lanes] bytes, [lanes] words of 8 half bytes: the low 6 bits of a byte are s, first factor * unit * s; the high 2
 //                  bits stand over a half byte, which together times the second factor and unit is to be subtracted from weights
 #pragma once
@@ -24,7 +27,7 @@
 
 namespace strata {
 
-enum Factors : int { FACTORS_E8, FACTORS_UE4M3, FACTORS_HALF64, FACTORS_ODD32, FACTORS_ODD16, FACTORS_SIGNED, FACTORS_HALF32, FACTORS_MINIMA };
+enum Factors : int { FACTORS_E8, FACTORS_UE4M3, FACTORS_HALF64, FACTORS_ODD32, FACTORS_ODD16, FACTORS_SIGNED, FACTORS_HALF32, FACTORS_MINIMA, FACTORS_SIGNED16 };
 
 // name, bits a code, factors, unit of the factors, values of the codes
 #define STRATA_PACKED(X)                              \
@@ -32,6 +35,8 @@ enum Factors : int { FACTORS_E8, FACTORS_UE4M3, FACTORS_HALF64, FACTORS_ODD32, F
     X(NVFP4, 4, FACTORS_UE4M3, 1.0f, VALUES_FP4)       \
     X(Q4_0, 4, FACTORS_HALF32, 1.0f, VALUES_Q4_0)      \
     X(Q4_K, 4, FACTORS_MINIMA, 1.0f, VALUES_PLAIN)     \
+    X(Q5_K, 5, FACTORS_MINIMA, 1.0f, VALUES_FROM_0)     \
+    X(Q6_K, 6, FACTORS_SIGNED16, 1.0f, VALUES_FROM_32)  \
     X(IQ4_NL, 4, FACTORS_HALF32, 1.0f, VALUES_IQ4)     \
     X(IQ4_XS, 4, FACTORS_SIGNED, 1.0f, VALUES_IQ4)     \
     X(Q2_0, 2, FACTORS_HALF64, 1.0f, VALUES_Q2)        \
@@ -46,6 +51,16 @@ alignas(16) constexpr int8_t VALUES_GRID2[16] = {8, 25, 43, 0, -8, -25, -43, 0};
 alignas(16) constexpr int8_t VALUES_GRID3[16] = {4, 12, 20, 28, 36, 44, 52, 62, -4, -12, -20, -28, -36, -44, -52, -62};
 alignas(16) constexpr int8_t VALUES_ODD[16] = {1, 3, 5, 7, 9, 11, 13, 15, -1, -3, -5, -7, -9, -11, -13, -15};
 alignas(16) constexpr int8_t VALUES_Q2[16] = {-1, 0, 1, 2};
+
+// Codes of more than 4 bits mean themselves, or themselves less 32.
+struct alignas(64) Ascending {
+    int8_t at[64] = {};
+    constexpr explicit Ascending(int first) {
+        for (int i = 0; i < 64; i++) at[i] = int8_t(first + i);
+    }
+};
+constexpr Ascending FROM_0(0), FROM_32(-32);
+constexpr const int8_t *VALUES_FROM_0 = FROM_0.at, *VALUES_FROM_32 = FROM_32.at;
 
 // Inputs of a run.
 constexpr int RUN_INPUTS = 256;
@@ -64,6 +79,7 @@ constexpr int factorBytes(Factors factors) {
         case FACTORS_ODD32: return 6;
         case FACTORS_ODD16:
         case FACTORS_SIGNED: return 10;
+        case FACTORS_SIGNED16: return 18;
     }
     return 0;
 }

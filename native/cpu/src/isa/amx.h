@@ -195,9 +195,15 @@ static void panelPackedAmx(const uint8_t* w, int64_t rowBytes, int rows, int fir
                 STRATA_UNROLL
                 for (int i = 0; i < 8; i++) {
                     const __m512i step = codes.step(i);
-                    const __m512i low = _mm512_shuffle_epi8(table.low, step), high = _mm512_shuffle_epi8(table.high, step);
                     // Two outputs a lane each, with both their pairs.
-                    const __m512i a = _mm512_unpacklo_epi8(low, high), c = _mm512_unpackhi_epi8(low, high);
+                    __m512i a, c;
+                    if constexpr (T::BITS <= 4) {
+                        const __m512i low = _mm512_shuffle_epi8(table.low, step), high = _mm512_shuffle_epi8(table.high, step);
+                        a = _mm512_unpacklo_epi8(low, high), c = _mm512_unpackhi_epi8(low, high);
+                    } else {
+                        const __m512i zero = _mm512_setzero_si512(), v = _mm512_sub_epi8(step, _mm512_set1_epi8(char(T::CODED.offset)));
+                        a = bf16OfBytes(_mm512_unpacklo_epi8(zero, v)), c = bf16OfBytes(_mm512_unpackhi_epi8(zero, v));
+                    }
                     // Every lane's outputs are in order when even words of 32 bits of both go side by side, then odd ones.
                     const __m512i even = _mm512_unpacklo_epi32(a, c), odd = _mm512_unpackhi_epi32(a, c);
                     _mm512_store_si512(target + 64 * i, _mm512_unpacklo_epi32(even, odd));

@@ -43,8 +43,9 @@ static inline void byteFactors(__m256i words, uint8_t* at, int lanes, int lane) 
     _mm256_store_si256((__m256i*)factors, words);
     for (int b = 0; b < 8; b++) at[b * lanes + lane] = uint8_t(factors[b]);
 }
-struct PackQ4_K : UnpackQ4_K {
-    static inline __m256i codes(const uint8_t* p, int sub, const Lookup&) { return weights(p, sub); }
+template <class T>
+struct PackMinima : T {
+    static inline __m256i codes(const uint8_t* p, int sub, const Lookup&) { return T::weights(p, sub); }
     static void factors(const uint8_t* p, uint8_t* at, int lanes, int lane) {
         __m256i scales, minima;
         sixBits(p + 4, &scales, &minima);
@@ -56,6 +57,15 @@ struct PackQ4_K : UnpackQ4_K {
         uint32_t word = 0;
         for (int b = 0; b < 8; b++) word |= (least[b] & 15) << (4 * b);
         memcpy(at + 12 * lanes + 4 * lane, &word, 4);
+    }
+};
+using PackQ4_K = PackMinima<UnpackQ4_K>;
+using PackQ5_K = PackMinima<UnpackQ5_K>;
+struct PackQ6_K : UnpackQ6_K {
+    static inline __m256i codes(const uint8_t* p, int sub, const Lookup&) { return weights(p, sub); }
+    static void factors(const uint8_t* p, uint8_t* at, int lanes, int lane) {
+        memcpy(at + 2 * lane, p + 208, 2);
+        for (int i = 0; i < 16; i++) at[2 * lanes + i * lanes + lane] = p[192 + i];
     }
 };
 struct PackIQ4_XS : UnpackIQ4_XS {
@@ -119,8 +129,15 @@ struct PackIQ3_S : UnpackIQ3_S {
 template <int BITS>
 static inline void joinSteps(const __m256i* steps, __m256i* vectors) {
     auto join = [](__m256i low, __m256i high, int shift) { return _mm256_or_si256(low, _mm256_slli_epi16(high, shift)); };
-    if constexpr (BITS == 4) {
-        for (int i = 0; i < 4; i++) vectors[i] = join(steps[i], steps[i + 4], 4);
+    if constexpr (BITS >= 4) {
+        auto low = [](__m256i step) { return BITS == 4 ? step : _mm256_and_si256(step, _mm256_set1_epi8(15)); };
+        for (int i = 0; i < 4; i++) vectors[i] = join(low(steps[i]), low(steps[i + 4]), 4);
+        for (int i = 4; i < BITS; i++) vectors[i] = _mm256_setzero_si256();
+        for (int i = 0; i < 8 && BITS > 4; i++) {
+            const __m256i high = _mm256_and_si256(_mm256_srli_epi16(steps[i], 4), _mm256_set1_epi8(15));
+            __m256i& target = vectors[BITS == 5 ? 4 : 4 + i / 4];
+            target = join(target, high, BITS == 5 ? i : i % 4 * 2);
+        }
     } else if constexpr (BITS == 2) {
         for (int i = 0; i < 2; i++) vectors[i] = join(join(steps[4 * i], steps[4 * i + 1], 2), join(steps[4 * i + 2], steps[4 * i + 3], 2), 4);
     } else {

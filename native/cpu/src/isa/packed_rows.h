@@ -2,7 +2,7 @@
 //
 // A vector of codes has 4 inputs of as many outputs as it has lanes, so an activation's pair (or four bytes) goes to all lanes by a load alone, sums of a block need no
 // shuffle, and factors are one vector for all outputs of a group. Codes become values by one byte shuffle. Counted for AVX2 and one row, 4 bits, a block of 32: 1.5
-// operations to take half bytes apart, 1 to look up, 2 to widen, 4 to multiply and add, 0.9 for factors. Bytes moved: the matrix once as one stream, prefetched 4 KiB ahead.
+// operations to take half bytes apart, 1 to look up, 2 to widen, 4 to multiply and add, 0.9 for factors. Bytes moved: the matrix once as one stream, prefetched (prefetchRun).
 #pragma once
 #include "float_products.h"
 
@@ -23,6 +23,24 @@ template <>
 struct Codes<4> : Vectors<4> {
     using Vectors<4>::Vectors;
     inline VI step(int i) const { return iand(i < 4 ? vectors[i] : ishr16(vectors[i - 4], 4), iset8(15)); }
+};
+template <>
+struct Codes<5> : Vectors<5> {
+    using Vectors<5>::Vectors;
+    inline VI step(int i) const {
+        const VI low = iand(i < 4 ? vectors[i] : ishr16(vectors[i - 4], 4), iset8(15));
+        const VI fifth = i < 4 ? ishl16(vectors[4], 4 - i) : ishr16(vectors[4], i - 4);
+        return ior(low, iand(fifth, iset8(16)));
+    }
+};
+template <>
+struct Codes<6> : Vectors<6> {
+    using Vectors<6>::Vectors;
+    inline VI step(int i) const {
+        const VI low = iand(i < 4 ? vectors[i] : ishr16(vectors[i - 4], 4), iset8(15)), both = vectors[4 + i / 4];
+        const VI high = i % 4 < 2 ? ishl16(both, 4 - i % 4 * 2) : ishr16(both, i % 4 * 2 - 4);
+        return ior(low, iand(high, iset8(0x30)));
+    }
 };
 template <>
 struct Codes<3> : Vectors<3> {
@@ -108,6 +126,11 @@ struct RunFactors<FACTORS_SIGNED> : WholeFactor {
     inline VF of(int block, int) { return ifloat(isigned(p + block * W)); }
 };
 template <>
+struct RunFactors<FACTORS_SIGNED16> : WholeFactor {
+    using WholeFactor::WholeFactor;
+    inline VF of(int block, int half) { return ifloat(isigned(p + (2 * block + half) * W)); }
+};
+template <>
 struct RunFactors<FACTORS_MINIMA> : WholeFactor {
     WholeFactor least;  // of what is subtracted
     VI bytes, low;
@@ -135,9 +158,9 @@ struct FullFactors {
     }
 };
 
-// The values of 16 codes with OFFSET added, so that they need no sign.
+// The values of codes with OFFSET added, so that they need no sign.
 struct alignas(16) UnsignedValues {
-    int8_t at[16] = {};
+    int8_t at[64] = {};
     int offset = 0;
     bool same = true;  // as the codes
     constexpr UnsignedValues(const int8_t* values, int count) {
@@ -153,7 +176,7 @@ template <int B, Factors F>
 struct PackedType {
     static constexpr int BITS = B;
     static constexpr Factors FACTORS = F;
-    static constexpr int HALVES = F == FACTORS_UE4M3 || F == FACTORS_ODD16 ? 2 : 1;
+    static constexpr int HALVES = F == FACTORS_UE4M3 || F == FACTORS_ODD16 || F == FACTORS_SIGNED16 ? 2 : 1;
     static constexpr bool HAS_MIN = F == FACTORS_MINIMA;
     static constexpr int FACTOR_BYTES = W * factorBytes(F), BLOCK_BYTES = W * 4 * B;
     // Where the codes of a group begin.
@@ -175,7 +198,7 @@ constexpr int CHOOSE = 0xd8;
 // A permutation of 64 bytes looks at 6 bits: tables for the codes at every place in them, so that most codes need neither shift nor mask.
 template <class T>
 struct StepBytes {
-    static constexpr int PLACES = T::BITS == 4 ? 1 : 6 / T::BITS;
+    static constexpr int PLACES = T::BITS >= 4 ? 1 : 6 / T::BITS;
     VI tables[PLACES];
     VI apart;  // by the bits 0, 1 and 3
 
@@ -189,7 +212,8 @@ struct StepBytes {
         apart = iload(entries);
     }
     inline VI of(const Codes<T::BITS>& codes, int i) const {
-        if constexpr (T::BITS == 4) return _mm512_permutexvar_epi8(i < 4 ? codes.vectors[i] : ishr16(codes.vectors[i - 4], 4), tables[0]);
+        if constexpr (T::BITS > 4) return codes.step(i);
+        else if constexpr (T::BITS == 4) return _mm512_permutexvar_epi8(i < 4 ? codes.vectors[i] : ishr16(codes.vectors[i - 4], 4), tables[0]);
         else if (T::BITS == 3 && i < 6) return _mm512_permutexvar_epi8(codes.vectors[i / 2], tables[i % 2]);
         else if (T::BITS == 3) {
             // Two bits of one vector, and the third, bit 2 or 3, of another.

@@ -93,6 +93,7 @@ static inline VI iset16(int a) { return _mm256_set1_epi16(short(a)); }
 static inline VI iset32(int a) { return _mm256_set1_epi32(a); }
 static inline VI isub16(VI a, VI b) { return _mm256_sub_epi16(a, b); }
 static inline VI ishr16(VI a, int n) { return _mm256_srli_epi16(a, n); }
+static inline VI ishl16(VI a, int n) { return _mm256_slli_epi16(a, n); }
 static inline VI ishl32(VI a, int n) { return _mm256_slli_epi32(a, n); }
 static inline VI ishr32(VI a, int n) { return _mm256_srli_epi32(a, n); }
 static inline VI ilarger32(VI a, VI b) { return _mm256_max_epi32(a, b); }

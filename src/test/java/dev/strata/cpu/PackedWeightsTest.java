@@ -52,7 +52,7 @@ class PackedWeightsTest {
     @ParameterizedTest
     @EnumSource(
             names = {
-                "MXFP4", "NVFP4", "Q4_0", "Q4_K", "IQ4_NL", "IQ4_XS", "Q2_0", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS",
+                "MXFP4", "NVFP4", "Q4_0", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "Q2_0", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS",
                 "IQ3_S"
             })
     void packedMatricesAreTheStoredOnes(QuantType type) {
@@ -84,7 +84,7 @@ class PackedWeightsTest {
 
     @Test
     void expertsArePackedTogether() {
-        ExpertLayout layout = new ExpertLayout(0, 4, 256, 512, QuantType.IQ3_S, QuantType.Q5_K, QuantType.MXFP4, false);
+        ExpertLayout layout = new ExpertLayout(0, 4, 256, 512, QuantType.IQ3_S, QuantType.Q8_0, QuantType.MXFP4, false);
         CpuSettings settings = CpuSettings.standard().withThreads(2);
         try (Arena memory = Arena.ofShared();
                 CpuContext context = CpuContext.open(settings);
