@@ -204,7 +204,7 @@ int check() {
                         // Slow: only what the modelled files do themselves.
                         if (inputs > 1024 || outputs % 64 == 0 || rows % 2 == 0 || rows > 13) continue;
                         // Tiles of packed matrices are modelled for the AMX unit alone.
-                        if (type >= PACKED && rows > MAX_DOT_ROWS && k->isa < 5) continue;
+                        if (type >= PACKED && rows > MAX_DOT_ROWS && k->isa < 6) continue;
 #endif
                         if (rows == 200 && (inputs != 2304 || outputs < 70)) continue;
                         checkProduct(k, type, outputs, inputs, rows);

@@ -28,10 +28,11 @@ bool runs(int isa) {
     switch (isa) {
         case 0: return true;
         case 1: return avx2;
-        case 2: return avx512;
-        case 3: return avx512 && __builtin_cpu_supports("avx512vnni");
-        case 4: return runs(3) && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("gfni") && __builtin_cpu_supports("bmi2");
-        case 5: return runs(4) && tiles();
+        case 2: return avx2 && __builtin_cpu_supports("avxvnni");
+        case 3: return avx512;
+        case 4: return avx512 && __builtin_cpu_supports("avx512vnni");
+        case 5: return runs(4) && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("gfni") && __builtin_cpu_supports("bmi2");
+        case 6: return runs(5) && tiles();
         default: return false;
     }
 }

@@ -97,7 +97,7 @@ struct Kernels {
 };
 
 // name, number; from the least to the most capable. A table is asked for only on processors that run it: its file is compiled for it.
-#define STRATA_ISAS(X) X(generic, 0) X(avx2, 1) X(avx512, 2) X(vnni, 3) X(vbmi, 4) X(amx, 5)
+#define STRATA_ISAS(X) X(generic, 0) X(avx2, 1) X(avxvnni, 2) X(avx512, 3) X(vnni, 4) X(vbmi, 5) X(amx, 6)
 #define X(name, isa) extern const Kernels* kernels_##name();
 STRATA_ISAS(X)
 #undef X

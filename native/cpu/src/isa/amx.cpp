@@ -11,7 +11,7 @@ const Kernels* kernels_amx() {
     if (!table.name) {
         table = *kernels_vbmi();
         amx::fillAmxTiles(&table);
-        table.isa = 5;
+        table.isa = 6;
         table.name = "amx";
     }
     return &table;

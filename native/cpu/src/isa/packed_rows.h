@@ -4,6 +4,8 @@
 // shuffle, and factors are one vector for all outputs of a group. Codes become values by one byte shuffle. Counted for AVX2 and one row, 4 bits, a block of 32: 1.5
 // operations to take half bytes apart, 1 to look up, 2 to widen, 4 to multiply and add, 0.9 for factors. Bytes moved: the matrix once as one stream, prefetched (prefetchRun).
 #pragma once
+#include <type_traits>
+
 #include "float_products.h"
 
 namespace strata::STRATA_NS {
@@ -271,6 +273,27 @@ struct StepSum {
     }
     inline VF value() const { return ifloat(all); }
 };
+#ifdef STRATA_AVXVNNI
+// For few rows: more would not find registers for two sums each.
+struct ByteSum {
+    VI high, low;
+    ByteSum() = default;
+    explicit ByteSum(const int32_t* start) : high(izero()), low(irepeat(start)) {}
+    inline __attribute__((always_inline)) void add(VI bytes, const Row& x, int block, int i) {
+        const int8_t* a = x.bytes + block / 2 * 128 + block % 2 * 32 + 4 * i;
+        ibyteProduct(high, bytes, a);
+        ibyteProduct(low, bytes, a + 64);
+    }
+    inline VF value() const { return ifloat(iadd(ishl32(high, 8), low)); }
+};
+template <int R>
+using SumOf = std::conditional_t<R <= 2, ByteSum, StepSum>;
+#endif
+#endif
+
+#ifndef STRATA_AVXVNNI
+template <int>
+using SumOf = StepSum;
 #endif
 
 // Products of half (or all) of block b of a run, which is block `block` of the rows.
@@ -278,9 +301,9 @@ template <class T, int R, int HALF>
 static inline __attribute__((always_inline)) void packedHalf(const Codes<T::BITS>& codes, const StepBytes<T>& values, const Starts<T, R>& starts, const Row* x,
                                                              int block, int b, VF* products) {
     constexpr int STEPS = 8 / T::HALVES;
-    StepSum sums[R];
+    SumOf<R> sums[R];
     STRATA_UNROLL
-    for (int r = 0; r < R; r++) sums[r] = StepSum(starts.at[r] + 2 * b + HALF);
+    for (int r = 0; r < R; r++) sums[r] = SumOf<R>(starts.at[r] + 2 * b + HALF);
     STRATA_UNROLL
     for (int i = HALF * STEPS; i < HALF * STEPS + STEPS; i++) {
         const VI bytes = values.of(codes, i);

@@ -52,7 +52,9 @@ static void quantize(const float* x, int n, int16_t* q, float* d, float* s, floa
 static inline __m256i dot32(Pair w, const int16_t* q) {
     __m256i e = _mm256_loadu_si256((const __m256i*)q);
     __m256i o = _mm256_loadu_si256((const __m256i*)(q + 16));
-#ifdef STRATA_VNNI
+#if defined STRATA_AVXVNNI
+    return _mm256_dpwssd_avx_epi32(_mm256_madd_epi16(w.even, e), w.odd, o);
+#elif defined STRATA_VNNI
     return _mm256_dpwssd_epi32(_mm256_dpwssd_epi32(_mm256_setzero_si256(), w.even, e), w.odd, o);
 #else
     return _mm256_add_epi32(_mm256_madd_epi16(w.even, e), _mm256_madd_epi16(w.odd, o));

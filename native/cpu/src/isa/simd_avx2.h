@@ -1,4 +1,4 @@
-// Vectors of 8 float32 or int32 lanes with AVX2, FMA and F16C.
+// Vectors of 8 float32 or int32 lanes with AVX2, FMA and F16C; with AVX-VNNI, products and their sums are one instruction (`{vex}`: not the one of AVX-512).
 #pragma once
 // Loops over registers of a tile: without it their arrays would lie in memory.
 #define STRATA_UNROLL _Pragma("GCC unroll 16")
@@ -62,6 +62,15 @@ static inline VF ifloat(VI a) { return _mm256_cvtepi32_ps(a); }
 // One token's step in a register tile: c0 and c1 += products of the int16 pair at x with w0 and w1. As assembly, because the compiler
 // moves the broadcasts of all tokens to the front and then spills the sums.
 static inline void itile(VI& c0, VI& c1, VI w0, VI w1, const int16_t* x) {
+#ifdef STRATA_AVXVNNI
+    VI a;
+    asm volatile(
+        "vpbroadcastd %[x], %[a]\n\t"
+        "%{vex%} vpdpwssd %[a], %[w0], %[c0]\n\t"
+        "%{vex%} vpdpwssd %[a], %[w1], %[c1]"
+        : [c0] "+x"(c0), [c1] "+x"(c1), [a] "=&x"(a)
+        : [w0] "x"(w0), [w1] "x"(w1), [x] "m"(*(const int32_t*)x));
+#else
     VI a, t;
     asm volatile(
         "vpbroadcastd %[x], %[a]\n\t"
@@ -71,6 +80,7 @@ static inline void itile(VI& c0, VI& c1, VI w0, VI w1, const int16_t* x) {
         "vpaddd %[a], %[c1], %[c1]"
         : [c0] "+x"(c0), [c1] "+x"(c1), [a] "=&x"(a), [t] "=&x"(t)
         : [w0] "x"(w0), [w1] "x"(w1), [x] "m"(*(const int32_t*)x));
+#endif
 }
 // The first step: c0 and c1 are its products.
 static inline void itileStart(VI& c0, VI& c1, VI w0, VI w1, const int16_t* x) {
@@ -116,11 +126,26 @@ static inline void iproduct(VI& c, VI a, const int16_t* x) {
     VI t;
     asm volatile(
         "vpbroadcastd %[x], %[t]\n\t"
+#ifdef STRATA_AVXVNNI
+        "%{vex%} vpdpwssd %[t], %[a], %[c]"
+#else
         "vpmaddwd %[t], %[a], %[t]\n\t"
         "vpaddd %[t], %[c], %[c]"
+#endif
         : [c] "+x"(c), [t] "=&x"(t)
         : [a] "x"(a), [x] "m"(*(const int32_t*)x));
 }
+#ifdef STRATA_AVXVNNI
+// c += products of the 4 signed bytes at x with the unsigned ones of a.
+static inline void ibyteProduct(VI& c, VI a, const int8_t* x) {
+    VI t;
+    asm volatile(
+        "vpbroadcastd %[x], %[t]\n\t"
+        "%{vex%} vpdpbusd %[t], %[a], %[c]"
+        : [c] "+x"(c), [t] "=&x"(t)
+        : [a] "x"(a), [x] "m"(*(const int32_t*)x));
+}
+#endif
 // 4 bytes in every lane.
 static inline VI irepeat(const void* p) { return _mm256_set1_epi32(*(const int32_t*)p); }
 

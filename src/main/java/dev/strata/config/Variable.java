@@ -34,7 +34,7 @@ public enum Variable {
             "CPU backend: copy weights into huge pages where RAM has room for all of them; 0 reads them in the mapped file"),
     CPU_ISA(
             "STRATA_CPU_ISA",
-            Values.Choice.of("generic", "avx2", "avx512", "vnni", "vbmi", "amx"),
+            Values.Choice.of("generic", "avx2", "avxvnni", "avx512", "vnni", "vbmi", "amx"),
             null,
             "highest instruction set that the CPU kernels may use; unset: what the processor has"),
     CPU_PACKED_WEIGHTS(

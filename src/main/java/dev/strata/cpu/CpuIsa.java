@@ -6,6 +6,7 @@ import java.util.Locale;
 public enum CpuIsa {
     GENERIC("generic x86-64"),
     AVX2("AVX2"),
+    AVXVNNI("AVX-VNNI"),
     AVX512("AVX-512"),
     VNNI("AVX-512 VNNI"),
     VBMI("AVX-512 VNNI and VBMI"),
@@ -34,6 +35,6 @@ public enum CpuIsa {
             }
         }
         throw new IllegalArgumentException(
-                "STRATA_CPU_ISA is " + name + "; known are generic, avx2, avx512, vnni, vbmi and amx");
+                "STRATA_CPU_ISA is " + name + "; known are generic, avx2, avxvnni, avx512, vnni, vbmi and amx");
     }
 }

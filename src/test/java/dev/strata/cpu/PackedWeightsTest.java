@@ -52,8 +52,8 @@ class PackedWeightsTest {
     @ParameterizedTest
     @EnumSource(
             names = {
-                "MXFP4", "NVFP4", "Q4_0", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "Q2_0", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS",
-                "IQ3_S"
+                "MXFP4", "NVFP4", "Q4_0", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "Q2_0", "IQ2_XXS", "IQ2_XS",
+                "IQ2_S", "IQ3_XXS", "IQ3_S"
             })
     void packedMatricesAreTheStoredOnes(QuantType type) {
         CpuSettings settings = CpuSettings.standard().withThreads(2);
