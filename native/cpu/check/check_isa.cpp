@@ -5,6 +5,8 @@
 #include <time.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -216,6 +218,32 @@ int check() {
         printf("%-8s %d product cases, %d failed\n", k->name, cases, failures - before);
     }
     return failures ? 1 : 0;
+}
+
+// Every chunk of every job is done once, whoever does it: jobs follow one another at once, or after all threads have fallen asleep.
+void checkPool() {
+    const int before = failures;
+    int jobs = 0;
+    for (int threads : {2, 3, 8}) {
+        Pool pool(threads);
+        std::vector<std::thread> workers;
+        for (int i = 1; i < threads; i++) workers.emplace_back([&pool, i] { pool.work(i); });
+        Random random{uint64_t(threads)};
+        for (int job = 0; job < 4'000; job++, jobs++) {
+            const int chunks = int(random.next() >> 40) % (job % 100 == 0 ? 3000 : 20);
+            std::vector<std::atomic<int>> done(size_t(chunks) + 1);
+            pool.run(chunks, [&](int chunk, int) {
+                // Some take longer, so that others help.
+                for (volatile int turn = chunk % 7 == 0 ? 2000 : 0; turn > 0; turn = turn - 1) {}
+                done[size_t(chunk)]++;
+            });
+            for (int i = 0; i < chunks; i++) failures += done[size_t(i)] != 1;
+            if (job % 1000 == 999) std::this_thread::sleep_for(std::chrono::milliseconds(40));
+        }
+        pool.stop();
+        for (std::thread& worker : workers) worker.join();
+    }
+    printf("pool     %d jobs, %d chunks not done once\n", jobs, failures - before);
 }
 
 double seconds() {
@@ -437,7 +465,10 @@ int main(int count, char** arguments) {
     if (count > 3 && arguments[1][0] == 'e') return experts(atoi(arguments[2]), atoi(arguments[3]));
     bool decode = count > 1 && arguments[1][0] == 'd', measure = decode || (count > 1 && arguments[1][0] == 'b');
     int result = 0;
-    if (count == 1 || !measure) result = check();
+    if (count == 1 || !measure) {
+        checkPool();
+        result = check();
+    }
     if (count == 1 || measure) {
         int threads = count > 2 ? atoi(arguments[2]) : int(std::thread::hardware_concurrency());
         int64_t mib = count > 3 ? atoll(arguments[3]) : 512;
