@@ -28,7 +28,7 @@ public final class SafetensorsModelFiles extends MappedModelFiles {
     }
 
     /**
-     * Opens a folder, or the folder of an index, of a shard or of a single file.
+     * Opens a folder, or the folder of an index, of one of its shards or of a single file; or a file beside an index that does not name it.
      *
      * @throws ModelFormatException at the first fault
      */
@@ -40,14 +40,18 @@ public final class SafetensorsModelFiles extends MappedModelFiles {
         boolean directory = Files.isDirectory(path);
         Path parent = path.getParent();
         Path folder = directory ? path : parent == null ? Path.of("") : parent;
+        Path indexPath = folder.resolve(SafetensorsIndex.FILE_NAME);
+        SafetensorsIndex index = Files.exists(indexPath) ? SafetensorsIndex.read(indexPath) : null;
+        String name = String.valueOf(path.getFileName());
+        // A shard stands for all of them; a file that the index does not know, for itself.
         boolean single = !directory
-                && path.toString().endsWith(".safetensors")
-                && !Files.exists(folder.resolve(SafetensorsIndex.FILE_NAME));
+                && name.endsWith(".safetensors")
+                && (index == null || !index.shardOfTensor().containsValue(name));
         List<Path> files = new ArrayList<>();
         if (single) {
             addFile(path, files, tensors, heads);
-        } else if (Files.exists(folder.resolve(SafetensorsIndex.FILE_NAME))) {
-            readShards(SafetensorsIndex.read(folder.resolve(SafetensorsIndex.FILE_NAME)), files, tensors, heads);
+        } else if (index != null) {
+            readShards(index, files, tensors, heads);
         } else if (Files.exists(folder.resolve(SINGLE_NAME))) {
             addFile(folder.resolve(SINGLE_NAME), files, tensors, heads);
         } else {
