@@ -20,6 +20,7 @@
 #include "numbers.h"
 #include "ops/experts.h"
 #include "strata_cpu.h"
+#include "stream.h"
 
 using namespace strata;
 
@@ -206,7 +207,7 @@ int check() {
                         // Slow: only what the modelled files do themselves.
                         if (inputs > 1024 || outputs % 64 == 0 || rows % 2 == 0 || rows > 13) continue;
                         // Tiles of packed matrices are modelled for the AMX unit alone.
-                        if (type >= PACKED && rows > MAX_DOT_ROWS && k->isa < 6) continue;
+                        if (type >= PACKED && rows > MAX_DOT_ROWS && k->isa < ISA_amx) continue;
 #endif
                         if (rows == 200 && (inputs != 2304 || outputs < 70)) continue;
                         checkProduct(k, type, outputs, inputs, rows);
@@ -280,7 +281,7 @@ double median(std::vector<double> v) {
 
 // Bytes per second of plain reads over all threads, each line prefetched 4 KiB ahead, or in the kernels' order: what is faster.
 double readBandwidth(Context& c, const uint8_t* memory, int64_t bytes) {
-    constexpr int64_t PIECE = 1 << 18, PAGE_BYTES = 4096, STREAMS = 4, WINDOW = STREAMS * PAGE_BYTES, LINE = 64;
+    constexpr int64_t PIECE = 1 << 18, STEP = 256, LINE = 64;
     static float sink[1024 * 16];
     double best = 0;
     for (bool windows : {false, true}) {
@@ -290,11 +291,11 @@ double readBandwidth(Context& c, const uint8_t* memory, int64_t bytes) {
             c.pool.run(int(bytes / PIECE), [&](int chunk, int worker) {
                 const uint8_t* p = memory + chunk * PIECE;
                 uint64_t sum = 0;
-                for (int64_t i = 0; i < PIECE; i += STREAMS * LINE) {
-                    const uint8_t* far = p + i / WINDOW * WINDOW + WINDOW + i % WINDOW / STREAMS;
-                    for (int64_t j = 0; j < STREAMS; j++) {
-                        __builtin_prefetch(windows ? far + j * PAGE_BYTES : p + i + j * LINE + PAGE_BYTES);
-                        sum += *(const uint64_t*)(p + i + j * LINE);
+                for (int64_t i = 0; i < PIECE; i += STEP) {
+                    if (windows) prefetchRun(p + i, STEP);
+                    for (int64_t j = i; j < i + STEP; j += LINE) {
+                        if (!windows) __builtin_prefetch(p + j + 4096);
+                        sum += *(const uint64_t*)(p + j);
                     }
                 }
                 sink[worker * 16] += float(sum & 1);
@@ -311,7 +312,7 @@ int bench(int threads, int64_t mib, const std::vector<int>& types, bool prompts)
     uint8_t* memory = (uint8_t*)mapPages(bytes);
     const int inputs = 2048;
     for (const Kernels* k : available()) {
-        if (k->isa == 0) continue;
+        if (k->isa == ISA_generic) continue;
         Threaded t(k, threads);
         memset(memory, 1, size_t(bytes));
         printf("%s, %d threads, %lld MiB of weights, plain reads beside every type\n", k->name, threads, (long long)mib);
@@ -375,7 +376,7 @@ int cached(int only) {
     double clock = 0;
     for (int i = 0; i < 50; i++) clock = std::max(clock, clockRate());
     for (const Kernels* k : available()) {
-        if (k->isa == 0) continue;
+        if (k->isa == ISA_generic) continue;
         Context c(k, 1);
         printf("%s: one thread at %.2f GHz, weights in cache: cycles a block of 32 and bytes of weights a cycle; products a cycle by tiles\n", k->name, clock);
         printf("%-8s %16s | %8s %8s | %8s %8s %8s %8s\n", "type", "1 row: cyc B/cyc", "4 rows", "8 rows", "6 rows", "32 rows", "96 rows", "384 rows");
@@ -420,7 +421,7 @@ int cached(int only) {
 int experts(int type, int rows) {
     const int hidden = 2048, intermediate = 768, count = 128, used = 8;
     for (const Kernels* k : available()) {
-        if (k->isa == 0) continue;
+        if (k->isa == ISA_generic) continue;
         Context c(k, 1);
         const int64_t matrix = rowBytes(type, hidden) * intermediate;
         const int64_t bytes = matrix * 3 * count + 4096;

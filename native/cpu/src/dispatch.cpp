@@ -26,13 +26,13 @@ bool runs(int isa) {
     bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
     switch (isa) {
-        case 0: return true;
-        case 1: return avx2;
-        case 2: return avx2 && __builtin_cpu_supports("avxvnni");
-        case 3: return avx512;
-        case 4: return avx512 && __builtin_cpu_supports("avx512vnni");
-        case 5: return runs(4) && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("gfni") && __builtin_cpu_supports("bmi2");
-        case 6: return runs(5) && tiles();
+        case ISA_generic: return true;
+        case ISA_avx2: return avx2;
+        case ISA_avxvnni: return avx2 && __builtin_cpu_supports("avxvnni");
+        case ISA_avx512: return avx512;
+        case ISA_vnni: return avx512 && __builtin_cpu_supports("avx512vnni");
+        case ISA_vbmi: return runs(ISA_vnni) && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("gfni") && __builtin_cpu_supports("bmi2");
+        case ISA_amx: return runs(ISA_vbmi) && tiles();
         default: return false;
     }
 }

@@ -101,6 +101,9 @@ struct Kernels {
 #define X(name, isa) extern const Kernels* kernels_##name();
 STRATA_ISAS(X)
 #undef X
+#define X(name, isa) ISA_##name = isa,
+enum Isa : int { STRATA_ISAS(X) };
+#undef X
 
 // The best table that this processor runs, not above `cap` (negative: no cap).
 const Kernels* chooseKernels(int cap);

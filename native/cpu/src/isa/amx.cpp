@@ -11,7 +11,7 @@ const Kernels* kernels_amx() {
     if (!table.name) {
         table = *kernels_vbmi();
         amx::fillAmxTiles(&table);
-        table.isa = 6;
+        table.isa = ISA_amx;
         table.name = "amx";
     }
     return &table;

@@ -23,7 +23,7 @@ const Kernels* kernels_avx2() {
         avx2::fillElementwise(&table);
         table.attend = avx2::attend;
         table.delta = avx2::delta;
-        table.isa = 1;
+        table.isa = ISA_avx2;
         table.name = "avx2";
     }
     return &table;

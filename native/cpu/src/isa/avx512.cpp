@@ -26,7 +26,7 @@ const Kernels* kernels_avx512() {
         avx512::fillElementwise(&table);
         table.attend = avx512::attend;
         table.delta = avx512::delta;
-        table.isa = 3;
+        table.isa = ISA_avx512;
         table.name = "avx512";
     }
     return &table;

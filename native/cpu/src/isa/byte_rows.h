@@ -8,23 +8,6 @@
 
 namespace strata::STRATA_NS {
 
-// The 16-bit form, and the same as bytes: for every two blocks 64 high ones, then 64 low ones.
-static inline void quantizeBytes(const float* x, int n, int16_t* q, float* d, float* s, float* h, int32_t* totals, int8_t* bytes, uint16_t*) {
-    quantize<BYTES_LIMIT>(x, n, q, d, s, h, totals, nullptr, nullptr);
-    const int blocks = n / 32;
-    // From even elements, then odd ones, to their own order.
-    alignas(64) int16_t order[32];
-    for (int i = 0; i < 32; i++) order[i] = int16_t(i % 2 * 16 + i / 2);
-    const __m512i natural = _mm512_load_si512(order);
-    for (int b = 0; b < blocks; b++) {
-        __m512i v = _mm512_permutexvar_epi16(natural, _mm512_loadu_si512(q + 32 * b));
-        __m512i high = _mm512_srai_epi16(_mm512_add_epi16(v, _mm512_set1_epi16(128)), 8);
-        int8_t* target = bytes + b / 2 * 128 + b % 2 * 32;
-        _mm256_storeu_si256((__m256i*)target, _mm512_cvtepi16_epi8(high));
-        _mm256_storeu_si256((__m256i*)(target + 64), _mm512_cvtepi16_epi8(v));
-    }
-}
-
 // 16 bytes twice for each of two blocks, the second time shifted right by 4: codes in the low halves of bytes.
 static inline __m512i rawNibbles(const uint8_t* a, const uint8_t* b) {
     __m512i both = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i*)a));

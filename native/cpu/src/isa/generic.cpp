@@ -15,7 +15,7 @@ const Kernels* kernels_generic() {
         generic::fillElementwise(&table);
         table.attend = generic::attend;
         table.delta = generic::delta;
-        table.isa = 0;
+        table.isa = ISA_generic;
         table.name = "generic";
     }
     return &table;

@@ -19,29 +19,34 @@ struct Vectors {
         for (int i = 0; i < BITS; i++) vectors[i] = iload(p + i * 4 * W);
     }
 };
+// With half bytes, alone or below further bits.
+template <int BITS>
+struct HalfBytes : Vectors<BITS> {
+    using Vectors<BITS>::Vectors;
+    inline VI half(int i) const { return iand(i < 4 ? this->vectors[i] : ishr16(this->vectors[i - 4], 4), iset8(15)); }
+};
 template <int BITS>
 struct Codes;
 template <>
-struct Codes<4> : Vectors<4> {
-    using Vectors<4>::Vectors;
-    inline VI step(int i) const { return iand(i < 4 ? vectors[i] : ishr16(vectors[i - 4], 4), iset8(15)); }
+struct Codes<4> : HalfBytes<4> {
+    using HalfBytes<4>::HalfBytes;
+    inline VI step(int i) const { return half(i); }
 };
 template <>
-struct Codes<5> : Vectors<5> {
-    using Vectors<5>::Vectors;
+struct Codes<5> : HalfBytes<5> {
+    using HalfBytes<5>::HalfBytes;
     inline VI step(int i) const {
-        const VI low = iand(i < 4 ? vectors[i] : ishr16(vectors[i - 4], 4), iset8(15));
         const VI fifth = i < 4 ? ishl16(vectors[4], 4 - i) : ishr16(vectors[4], i - 4);
-        return ior(low, iand(fifth, iset8(16)));
+        return ior(half(i), iand(fifth, iset8(16)));
     }
 };
 template <>
-struct Codes<6> : Vectors<6> {
-    using Vectors<6>::Vectors;
+struct Codes<6> : HalfBytes<6> {
+    using HalfBytes<6>::HalfBytes;
     inline VI step(int i) const {
-        const VI low = iand(i < 4 ? vectors[i] : ishr16(vectors[i - 4], 4), iset8(15)), both = vectors[4 + i / 4];
+        const VI both = vectors[4 + i / 4];
         const VI high = i % 4 < 2 ? ishl16(both, 4 - i % 4 * 2) : ishr16(both, i % 4 * 2 - 4);
-        return ior(low, iand(high, iset8(0x30)));
+        return ior(half(i), iand(high, iset8(0x30)));
     }
 };
 template <>
@@ -249,32 +254,7 @@ struct Starts {
 };
 
 // The sum of products of one activation row in every lane. Where rows are read as bytes their high and low ones have sums of their own.
-#ifdef STRATA_VNNI
-struct StepSum {
-    VI high, low;
-    StepSum() = default;
-    explicit StepSum(const int32_t* start) : high(izero()), low(irepeat(start)) {}
-    inline __attribute__((always_inline)) void add(VI bytes, const Row& x, int block, int i) {
-        const int8_t* a = x.bytes + block / 2 * 128 + block % 2 * 32 + 4 * i;
-        high = _mm512_dpbusd_epi32(high, bytes, irepeat(a));
-        low = _mm512_dpbusd_epi32(low, bytes, irepeat(a + 64));
-    }
-    inline VF value() const { return ifloat(iadd(ishl32(high, 8), low)); }
-};
-#else
-struct StepSum {
-    VI all;
-    StepSum() = default;
-    explicit StepSum(const int32_t* start) : all(irepeat(start)) {}
-    inline __attribute__((always_inline)) void add(VI bytes, const Row& x, int block, int i) {
-        const int16_t* q = x.q + 32 * block + 2 * i;
-        iproduct(all, iand(bytes, iset16(0xff)), q);
-        iproduct(all, ishr16(bytes, 8), q + 16);
-    }
-    inline VF value() const { return ifloat(all); }
-};
-#ifdef STRATA_AVXVNNI
-// For few rows: more would not find registers for two sums each.
+#if defined STRATA_VNNI || defined STRATA_AVXVNNI
 struct ByteSum {
     VI high, low;
     ByteSum() = default;
@@ -286,14 +266,30 @@ struct ByteSum {
     }
     inline VF value() const { return ifloat(iadd(ishl32(high, 8), low)); }
 };
-template <int R>
-using SumOf = std::conditional_t<R <= 2, ByteSum, StepSum>;
 #endif
+#ifndef STRATA_VNNI
+struct WordSum {
+    VI all;
+    WordSum() = default;
+    explicit WordSum(const int32_t* start) : all(irepeat(start)) {}
+    inline __attribute__((always_inline)) void add(VI bytes, const Row& x, int block, int i) {
+        const int16_t* q = x.q + 32 * block + 2 * i;
+        iproduct(all, iand(bytes, iset16(0xff)), q);
+        iproduct(all, ishr16(bytes, 8), q + 16);
+    }
+    inline VF value() const { return ifloat(all); }
+};
 #endif
-
-#ifndef STRATA_AVXVNNI
+// What R rows use: more than two would not find registers for two sums each with AVX-VNNI.
+#if defined STRATA_VNNI
 template <int>
-using SumOf = StepSum;
+using SumOf = ByteSum;
+#elif defined STRATA_AVXVNNI
+template <int R>
+using SumOf = std::conditional_t<R <= 2, ByteSum, WordSum>;
+#else
+template <int>
+using SumOf = WordSum;
 #endif
 
 // Products of half (or all) of block b of a run, which is block `block` of the rows.

@@ -49,6 +49,21 @@ static void quantize(const float* x, int n, int16_t* q, float* d, float* s, floa
     for (int b = blocks; b % 8 != 0; b++) d[b] = s[b] = h[2 * b] = h[2 * b + 1] = 0, totals[2 * b] = totals[2 * b + 1] = 0;
 }
 
+// The 16-bit form, and the same as bytes: for every two blocks 64 high ones, then 64 low ones.
+static inline void quantizeBytes(const float* x, int n, int16_t* q, float* d, float* s, float* h, int32_t* totals, int8_t* bytes, uint16_t*) {
+    quantize<BYTES_LIMIT>(x, n, q, d, s, h, totals, nullptr, nullptr);
+    for (int b = 0; b < n / 32; b++, q += 32) {
+        // Even elements and odd ones, joined to their own order when two vectors become one.
+        const __m256i even = _mm256_loadu_si256((const __m256i*)q), odd = _mm256_loadu_si256((const __m256i*)(q + 16));
+        const __m256i first = _mm256_unpacklo_epi16(even, odd), second = _mm256_unpackhi_epi16(even, odd);
+        auto high = [](__m256i v) { return _mm256_srai_epi16(_mm256_add_epi16(v, _mm256_set1_epi16(128)), 8); };
+        auto low = [](__m256i v) { return _mm256_and_si256(v, _mm256_set1_epi16(0xff)); };
+        int8_t* target = bytes + b / 2 * 128 + b % 2 * 32;
+        _mm256_storeu_si256((__m256i*)target, _mm256_packs_epi16(high(first), high(second)));
+        _mm256_storeu_si256((__m256i*)(target + 64), _mm256_packus_epi16(low(first), low(second)));
+    }
+}
+
 static inline __m256i dot32(Pair w, const int16_t* q) {
     __m256i e = _mm256_loadu_si256((const __m256i*)q);
     __m256i o = _mm256_loadu_si256((const __m256i*)(q + 16));

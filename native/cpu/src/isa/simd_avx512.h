@@ -135,5 +135,9 @@ static inline void iproduct(VI& c, VI a, const int16_t* x) {
 }
 // 4 bytes in every lane.
 static inline VI irepeat(const void* p) { return _mm512_set1_epi32(*(const int32_t*)p); }
+#ifdef STRATA_VNNI
+// c += products of the 4 signed bytes at x with the unsigned ones of a.
+static inline void ibyteProduct(VI& c, VI a, const int8_t* x) { c = _mm512_dpbusd_epi32(c, a, irepeat(x)); }
+#endif
 
 }  // namespace strata::STRATA_NS

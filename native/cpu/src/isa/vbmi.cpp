@@ -22,7 +22,7 @@ const Kernels* kernels_vbmi() {
         vbmi::fillVbmiRows(&table);
         vbmi::fillStepRows(&table);
         vbmi::fillPackedRows(&table);
-        table.isa = 5;
+        table.isa = ISA_vbmi;
         table.name = "vbmi";
     }
     return &table;

@@ -24,7 +24,7 @@ const Kernels* kernels_vnni() {
         vnni::fillElementwise(&table);
         table.attend = vnni::attend;
         table.delta = vnni::delta;
-        table.isa = 4;
+        table.isa = ISA_vnni;
         table.name = "vnni";
     }
     return &table;
