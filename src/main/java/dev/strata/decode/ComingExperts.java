@@ -53,49 +53,13 @@ final class ComingExperts implements AutoCloseable {
     private final int[][] coming;
     private long tickets;
 
-    private ComingExperts(
-            Device device,
-            ArenaLayout layout,
-            PlacedBlobs blobs,
-            Buffer memory,
-            long base,
-            int firstPlace,
-            int places,
-            List<AutoCloseable> owned) {
-        this.device = device;
-        this.layout = layout;
-        this.blobs = blobs;
-        this.memory = memory;
-        this.base = base;
-        this.firstPlace = firstPlace;
-        this.owned = owned;
-        contents = new int[places];
-        Arrays.fill(contents, NOTHING);
-        numbers = new int[layout.layers()];
-        counts = new int[layout.layers()];
-        coming = new int[layout.layers()][MissShare.MOST_COMING];
-        records = own(owned, device.allocatePinned(RECORDS * MissShare.ENTRY_BYTES, "experts that are coming"));
-        entries = own(owned, device.allocate(MissShare.COMING_BYTES * layout.layers(), "experts that are coming"));
-        arrived = own(owned, device.allocate(TICKET_ROOM, "experts that are there"));
-        stream = own(owned, device.newStream("experts ahead"));
-        told = own(owned, device.newStream("experts that are coming"));
-        landed = own(owned, device.newStream("experts that are there"));
-        done = new Event[UNDER_WAY];
-        for (int i = 0; i < done.length; i++) {
-            done[i] = own(owned, device.newEvent());
-        }
-        device.fill(entries, 0, entries.bytes(), 0, stream);
-        device.fill(arrived, 0, TICKET_ROOM, 0, stream);
-        stream.synchronize();
-    }
-
     /**
      * Makes what the copies need.
      *
      * @param base where the spare slots start in {@code memory}
      * @param firstPlace the first spare slot that is this one's; {@code places} of them are
      */
-    static ComingExperts create(
+    ComingExperts(
             Device device,
             ArenaLayout layout,
             PlacedBlobs blobs,
@@ -103,13 +67,37 @@ final class ComingExperts implements AutoCloseable {
             long base,
             int firstPlace,
             int places) {
-        List<AutoCloseable> owned = new ArrayList<>();
+        this.device = device;
+        this.layout = layout;
+        this.blobs = blobs;
+        this.memory = memory;
+        this.base = base;
+        this.firstPlace = firstPlace;
+        contents = new int[places];
+        Arrays.fill(contents, NOTHING);
+        numbers = new int[layout.layers()];
+        counts = new int[layout.layers()];
+        coming = new int[layout.layers()][MissShare.MOST_COMING];
+        done = new Event[UNDER_WAY];
+        List<AutoCloseable> made = new ArrayList<>();
         try {
-            return new ComingExperts(device, layout, blobs, memory, base, firstPlace, places, owned);
+            records = own(made, device.allocatePinned(RECORDS * MissShare.ENTRY_BYTES, "experts that are coming"));
+            entries = own(made, device.allocate(MissShare.COMING_BYTES * layout.layers(), "experts that are coming"));
+            arrived = own(made, device.allocate(TICKET_ROOM, "experts that are there"));
+            stream = own(made, device.newStream("experts ahead"));
+            told = own(made, device.newStream("experts that are coming"));
+            landed = own(made, device.newStream("experts that are there"));
+            for (int i = 0; i < done.length; i++) {
+                done[i] = own(made, device.newEvent());
+            }
+            device.fill(entries, 0, entries.bytes(), 0, stream);
+            device.fill(arrived, 0, TICKET_ROOM, 0, stream);
+            stream.synchronize();
         } catch (RuntimeException failed) {
-            Closing.all(owned);
+            Closing.all(made);
             throw failed;
         }
+        owned = made;
     }
 
     /** Where kernels find what comes for a layer. */

@@ -74,7 +74,7 @@ final class PullAhead implements AutoCloseable {
         ranked = new int[experts];
         List<AutoCloseable> made = new ArrayList<>();
         try {
-            coming = own(made, ComingExperts.create(device, layout, blobs, memory, base, firstPlace, places));
+            coming = own(made, new ComingExperts(device, layout, blobs, memory, base, firstPlace, places));
             products = own(made, device.allocatePinned(8L * experts * MissShare.GUESSED_LAYERS, "guessed experts"));
             products.host().fill((byte) 0);
             guesses = own(made, new NumberWatch("experts ahead", products.host(), 4, this::guessed));

@@ -46,7 +46,7 @@ class ComingExpertsTest {
                 SlotCache cache = new SlotCache(
                         MODEL, SlotPlan.fit(MODEL, ExpertProfile.even(MODEL).ranking(), base, 4), memory);
                 Stream stream = device.newStream("test");
-                ComingExperts coming = ComingExperts.create(
+                ComingExperts coming = new ComingExperts(
                         device,
                         MODEL,
                         new PlacedBlobs(source, pinned, cache),
